@@ -148,10 +148,10 @@ ACCELERATOR_ALERTS = (
     Alert(
         "GpusIdle",
         "info",
-        "sum by (job, user) (job:gpus_idle:count) > 0",
+        "sum by (slurm_job, user) (job:gpus_idle:count) > 0",
         60,
-        "Job {{ $labels.job }} of {{ $labels.user }} holds GPUs that did nothing for two hours",
-        "Ask the user; 'scancel {{ $labels.job }}' frees the GPUs.",
+        "Job {{ $labels.slurm_job }} of {{ $labels.user }} has GPUs that did nothing for two hours",
+        "Ask the user; 'scancel {{ $labels.slurm_job }}' frees the GPUs.",
     ),
     Alert(
         "NeuronMemoryErrors",

@@ -195,7 +195,7 @@ ACCELERATORS = Dashboard(
         ),
         Panel(
             "GPUs by job",
-            {"{{job}} {{user}}": "job:gpus:count"},
+            {"{{slurm_job}} {{user}}": "job:gpus:count"},
             form=Form.STACK,
             subject=Subject.GPU,
         ),
@@ -207,14 +207,14 @@ ACCELERATORS = Dashboard(
         ),
         Panel(
             "GPUs busy, by job",
-            {"{{job}} {{user}}": "job:gpu_utilization:avg"},
+            {"{{slurm_job}} {{user}}": "job:gpu_utilization:avg"},
             unit="percentunit",
             subject=Subject.GPU,
             maximum=1,
         ),
         Panel(
             "GPUs allocated and idle for an hour, by job",
-            {"{{job}} {{user}}": "job:gpus_idle:count"},
+            {"{{slurm_job}} {{user}}": "job:gpus_idle:count"},
             form=Form.STACK,
             subject=Subject.GPU,
             may_be_empty=True,

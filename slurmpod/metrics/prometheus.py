@@ -27,8 +27,8 @@ class Recording:
     expression: str
 
 
-HELD = "max by (node, gpu, job, user) (slurmpod_gpu_job)"
-HELD_AN_HOUR_AGO = "max by (node, gpu, job, user) (slurmpod_gpu_job offset 1h)"
+HELD = "max by (node, gpu, slurm_job, user) (slurmpod_gpu_job)"
+HELD_AN_HOUR_AGO = "max by (node, gpu, slurm_job, user) (slurmpod_gpu_job offset 1h)"
 """What a GPU did before the job had it does not count."""
 
 RECORDINGS = (
@@ -54,16 +54,16 @@ RECORDINGS = (
     ),
     Recording(
         "job:gpus:count",
-        f"count by (job, user) ({HELD})",
+        f"count by (slurm_job, user) ({HELD})",
     ),
     Recording(
         "job:gpu_utilization:avg",
-        f"avg by (job, user) ({HELD} * on (node, gpu) group_left ()"
+        f"avg by (slurm_job, user) ({HELD} * on (node, gpu) group_left ()"
         " max by (node, gpu) (slurmpod_gpu_utilization_ratio))",
     ),
     Recording(
         "job:gpus_idle:count",
-        f"count by (job, user) ({HELD} and {HELD_AN_HOUR_AGO} and on (node, gpu)"
+        f"count by (slurm_job, user) ({HELD} and {HELD_AN_HOUR_AGO} and on (node, gpu)"
         " max by (node, gpu) (max_over_time(slurmpod_gpu_utilization_ratio[1h])) == 0)",
     ),
     Recording(

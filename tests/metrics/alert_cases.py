@@ -46,7 +46,7 @@ XID = 'slurmpod_gpu_xid_errors_total{node="ip-10-0-0-1",pci="0000:53:00",xid="%s
 ECC = 'slurmpod_gpu_ecc_errors_total{node="ip-10-0-0-1",gpu="3",kind="%s"}'
 NEURON_ECC = 'slurmpod_neuron_ecc_errors{node="ip-10-0-0-1",device="6",kind="%s"}'
 GPU = 'slurmpod_gpu_info{node="ip-10-0-0-1",gpu="%d"}'
-HELD = 'slurmpod_gpu_job{node="ip-10-0-0-1",gpu="%d",job="12",user="alice"}'
+HELD = 'slurmpod_gpu_job{node="ip-10-0-0-1",gpu="%d",slurm_job="12",user="alice"}'
 USE = 'slurmpod_gpu_utilization_ratio{node="ip-10-0-0-1",gpu="%d"}'
 GPUS_IN_SLURM = 'slurmpod_slurm_node_gpus{node="ip-10-0-0-1",use="all"}'
 EFA_ERROR = 'slurmpod_efa_errors_total{node="ip-10-0-0-1",device="rdmap79s0",kind="%s"}'
@@ -204,7 +204,7 @@ CASES = (
         "one of two GPUs does nothing for two hours",
         {HELD % 0: "1x140", HELD % 1: "1x140", USE % 0: "0x140", USE % 1: "0.5x140"},
         125,
-        ({"job": "12", "user": "alice"},),
+        ({"slurm_job": "12", "user": "alice"},),
     ),
     Case(
         "GpusIdle",

@@ -94,6 +94,11 @@ def test_all_that_is_collected_is_sent() -> None:
     assert [name for name in FAMILIES if not re.fullmatch(KEPT, name)] == []
 
 
+def test_no_label_is_one_that_prometheus_gives_itself() -> None:
+    """It would keep its own, and call ours `exported_job` (Prometheus, "scrape_config")."""
+    assert not {"job", "instance"} & {name for each in collected_samples() for name in each.labels}
+
+
 def test_nothing_is_sent_that_nobody_looks_at() -> None:
     from slurmpod_exporter.exposition import FAMILIES
 

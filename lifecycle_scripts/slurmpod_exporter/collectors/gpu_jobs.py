@@ -6,7 +6,7 @@ and `srun --auto-resume=1` refuses it.
 
 `scontrol show job` has texts of users among its lines, which may hold ends of lines. So a line
 counts where squeue, whose columns have no such text, has the job on that node; the user is
-squeue's.
+squeue's. A label `job` would not arrive: Prometheus calls so what it collects from.
 
 Slurm numbers GPUs as gres.conf does, by device files (/dev/nvidia[0-7]), and gives the numbers to
 jobs in CUDA_VISIBLE_DEVICES; CUDA and nvidia-smi count in one order where all GPUs are alike.
@@ -70,7 +70,7 @@ def _samples(job: _Job, hostlist: str, gres: str) -> Iterator[Sample]:
     numbers = [number for indices in GPUS.findall(gres) for number in _numbers(indices)]
     for node in _names(hostlist):
         for number in numbers if node in job.nodes else ():
-            labels = {"node": node, "gpu": number, "job": job.id, "user": job.user}
+            labels = {"node": node, "gpu": number, "slurm_job": job.id, "user": job.user}
             yield Sample("slurmpod_gpu_job", labels, 1)
 
 

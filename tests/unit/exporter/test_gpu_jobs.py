@@ -21,7 +21,7 @@ def controller() -> FakeHost:
 
 def held(host: FakeHost) -> set[tuple[str, str, str, str]]:
     labels = [each.labels for each in GPU_JOBS.collect(host)]
-    return {(each["node"], each["gpu"], each["job"], each["user"]) for each in labels}
+    return {(each["node"], each["gpu"], each["slurm_job"], each["user"]) for each in labels}
 
 
 def test_every_gpu_is_told_with_its_job_and_user(controller: FakeHost) -> None:
