@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import sleep
 
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
+from slurmpod.aws.prometheus import PrometheusQueries
 from slurmpod.aws.watch import Watch
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
@@ -53,7 +55,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     resolved = sound_environment(options.file).resolved
     clients = clients_of(resolved.region)
     require_account(AwsAccount(clients), resolved.environment)
-    sources = Sources(clients, Watch(clients), NodeSessions(clients))
+    metrics = partial(PrometheusQueries, clients)
+    sources = Sources(clients, Watch(clients), NodeSessions(clients), metrics)
     if options.watch:
         _watch(sources, resolved, options.watch)
     status = status_of(sources, resolved, datetime.now(UTC))

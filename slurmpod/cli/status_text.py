@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from rich.text import Text
 from slurmpod.aws.cluster import ClusterState, GroupState
 from slurmpod.aws.stack import Stack
 from slurmpod.aws.watch import Alarm
+from slurmpod.cli.gpu_text import gpus_by_job
 from slurmpod.cli.output import counted
 from slurmpod.operations.cluster_health import (
     ClusterHealth,
@@ -21,6 +22,7 @@ from slurmpod.operations.cluster_health import (
     troubles,
     under_way,
 )
+from slurmpod.operations.gpu_use import GpuUse
 from slurmpod.operations.idle_checks import CheckSummary
 from slurmpod.operations.node_states import NO_WORKER, Alike
 from slurmpod.operations.reading import Unread
@@ -65,8 +67,8 @@ def _parts(status: Status) -> Iterator[Part]:
         yield from _health(status.health)
     yield "nodes", _or_unread(status.nodes, _nodes)
     yield "jobs", _or_unread(status.slurm, _jobs)
-    if not isinstance(status.slurm, Unread) and status.slurm.checks:
-        yield "checks", checks_line(status.slurm.checks)
+    if isinstance(status.slurm, Overview):
+        yield from _of_overview(status.slurm, status.gpu_use)
     if status.file_systems:
         yield "storage", Group(*map(_file_system, status.file_systems))
     yield "deployed", _or_unread(status.stacks, _stacks)
@@ -78,6 +80,13 @@ def _parts(status: Status) -> Iterator[Part]:
             status.money, lambda found: Text(f"{found.usd:,.2f} of {found.limit_usd:,.2f} USD")
         ),
     )
+
+
+def _of_overview(slurm: Overview, use: Mapping[str, GpuUse] | Unread | None) -> Iterator[Part]:
+    if use is not None and not slurm.failure:
+        yield "GPUs", gpus_by_job(slurm.jobs, slurm.gpus, use)
+    if slurm.checks:
+        yield "checks", checks_line(slurm.checks)
 
 
 def _or_unread(found: T | Unread, show: Callable[[T], RenderableType]) -> RenderableType:

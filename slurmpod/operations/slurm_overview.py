@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 from slurmpod.operations.idle_checks import CheckSummary, read_summary, summary_command
 from slurmpod.operations.questions import as_root, question
+from slurmpod.slurm.gpus import HeldGpus, held, read_held
+from slurmpod.slurm.hostlist import expanded
 from slurmpod.slurm.nodes import SlurmNode, is_of_sinfo, read_sinfo, sinfo
 from slurmpod.slurm.queue import QueuedJob, read_queue, squeue
 
 NODES, JOBS, FOLDERS, SLURM, SYSTEM = "nodes", "jobs", "folders", "slurm", "system"
-CHECKS = "checks"
+CHECKS, GPUS = "checks", "gpus"
 SECONDS = 20
 """How long one command may take: without slurmctld Slurm's commands try again and again."""
 
@@ -38,11 +40,13 @@ class Fill:
 class Overview:
     """What a controller told; `failure` is what Slurm said where it did not answer.
 
-    `checks` is None where idle nodes are not checked.
+    `gpus` are those that the jobs hold, None where Slurm did not tell or nobody asked; `checks` is
+    None where idle nodes are not checked.
     """
 
     nodes: Mapping[str, SlurmNode]
     jobs: tuple[QueuedJob, ...]
+    gpus: tuple[HeldGpus, ...] | None
     fills: tuple[Fill, ...]
     version: str
     system: str
@@ -59,7 +63,7 @@ def size_text(count: float) -> str:
     return f"{count:.0f} {unit}" if count >= 10 or unit == "B" else f"{count:.1f} {unit}"
 
 
-def view_command(folders: Sequence[str], *, checks: bool) -> str:
+def view_command(folders: Sequence[str], *, checks: bool, gpus: bool) -> str:
     """Return what a shell on a controller has to do; it only reads."""
     system = '. /etc/os-release; echo "$PRETTY_NAME, kernel $(uname -r)"'
     return as_root(
@@ -68,6 +72,7 @@ def view_command(folders: Sequence[str], *, checks: bool) -> str:
         + question(SYSTEM, system)
         + question(NODES, f"timeout {SECONDS} {sinfo()} 2>&1")
         + question(JOBS, f"timeout {SECONDS} {squeue('--all')} 2>&1")
+        + (question(GPUS, f"timeout {SECONDS} {held()}") if gpus else "")
         + (question(CHECKS, summary_command()) if checks else "")
         + question(FOLDERS, "\n".join(map(_df, folders)) or "true")
     )
@@ -77,14 +82,29 @@ def read_view(answers: Mapping[str, str]) -> Overview:
     """Read what `view_command` printed."""
     lines = answers[NODES].splitlines()
     said = [line for line in lines if line.strip() and not is_of_sinfo(line)]
+    jobs = read_queue(answers[JOBS])
     return Overview(
         nodes=read_sinfo(answers[NODES]),
-        jobs=read_queue(answers[JOBS]),
+        jobs=jobs,
+        gpus=_of_jobs(jobs, read_held(answers[GPUS])) if GPUS in answers else None,
         fills=tuple(_fills(answers[FOLDERS].splitlines())),
         version=answers[SLURM].strip(),
         system=answers[SYSTEM].strip(),
         failure=said[-1].strip() if said else "",
         checks=read_summary(answers[CHECKS]) if CHECKS in answers else None,
+    )
+
+
+def _of_jobs(
+    jobs: Sequence[QueuedJob], found: Sequence[HeldGpus] | None
+) -> tuple[HeldGpus, ...] | None:
+    """Return what jobs hold where squeue has them: what users write stands among the others."""
+    if found is None:
+        return None
+    wanted = {each.job for each in found}
+    nodes = {job.id: set(expanded(job.nodes)) for job in jobs if job.id in wanted}
+    return tuple(
+        each for each in found if nodes.get(each.job, set()).issuperset(expanded(each.nodes))
     )
 
 

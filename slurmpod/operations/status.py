@@ -5,7 +5,7 @@ What cannot be read is an `Unread` in its place; the rest is there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,11 +20,14 @@ from slurmpod.aws.watch import Alarm, Spent, Throughput, Watch
 from slurmpod.operations.cluster_health import ClusterHealth, health_of
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import LiveEnvironment
+from slurmpod.operations.gpu_use import GpuUse, gpu_use
 from slurmpod.operations.node_states import Alike, side_by_side
+from slurmpod.operations.panel_pictures import Queries
 from slurmpod.operations.questions import ask_controller
 from slurmpod.operations.reading import Unread, read, read_from
 from slurmpod.operations.slurm_overview import Fill, Overview, read_view, view_command
 from slurmpod.resolve import Resolved
+from slurmpod.resolve.slurm import has_gpus
 from slurmpod.resolve.storage import MAIN_LUSTRE
 
 ALARM, BUDGET = "AWS::CloudWatch::Alarm", "AWS::Budgets::Budget"
@@ -42,7 +45,10 @@ class FileSystem:
 
 @dataclass(frozen=True)
 class Status:
-    """Everything that one screen shows; `at` is when it was asked for."""
+    """Everything that one screen shows; `at` is when it was asked for.
+
+    `gpu_use` is by the id of the job that holds the GPUs; None where there are none.
+    """
 
     name: str
     account: str
@@ -52,6 +58,7 @@ class Status:
     health: ClusterHealth
     nodes: tuple[Alike, ...] | Unread
     slurm: Overview | Unread
+    gpu_use: Mapping[str, GpuUse] | Unread | None
     file_systems: tuple[FileSystem, ...]
     stacks: tuple[Stack, ...] | Unread
     alarms: tuple[Alarm, ...] | Unread
@@ -60,11 +67,15 @@ class Status:
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the state is asked for; raises nothing that is not an `Unread` in its place."""
+    """Where the state is asked for; raises nothing that is not an `Unread` in its place.
+
+    `metrics` gives the Prometheus at an address.
+    """
 
     clients: AwsClients
     watch: Watch
     sessions: NodeSessions
+    metrics: Callable[[str], Queries]
 
 
 def status_of(sources: Sources, resolved: Resolved, now: datetime) -> Status:
@@ -86,6 +97,7 @@ def status_of(sources: Sources, resolved: Resolved, now: datetime) -> Status:
             rates = read(lambda: sources.watch.throughput(_known(file_systems), now))
             alarms = read(lambda: _alarms(sources.watch, made, resolved))
             money = read(lambda: _money(sources.watch, made, resolved))
+            use = _gpu_use(sources, resolved, stacks, now)
             slurm = read_from(work)
         except BaseException:
             sources.sessions.end()
@@ -99,6 +111,7 @@ def status_of(sources: Sources, resolved: Resolved, now: datetime) -> Status:
         health=health,
         nodes=nodes if isinstance(nodes, Unread) else side_by_side(nodes, slurm, roles),
         slurm=slurm,
+        gpu_use=use,
         file_systems=tuple(_file_systems(file_systems, slurm, rates)),
         stacks=stacks,
         alarms=alarms,
@@ -115,8 +128,25 @@ def _slurm(
     if isinstance(cluster, Unread) or isinstance(nodes, Unread):
         raise AwsUnavailable("the cluster has to be found first")
     folders = [each.settings.mount_path for each in (*resolved.lustre, resolved.openzfs) if each]
-    command = view_command(folders, checks=resolved.environment.checks is not None)
+    command = view_command(
+        folders, checks=resolved.environment.checks is not None, gpus=has_gpus(resolved)
+    )
     return read_view(ask_controller(sessions, resolved, cluster.id, nodes, command))
+
+
+def _gpu_use(
+    sources: Sources, resolved: Resolved, stacks: tuple[Stack, ...] | Unread, now: datetime
+) -> Mapping[str, GpuUse] | Unread | None:
+    if not has_gpus(resolved):
+        return None
+    if not (resolved.monitoring and resolved.monitoring.prometheus):
+        return Unread("only `monitoring.prometheus` measures it")
+    if isinstance(stacks, Unread):
+        return stacks
+    outputs = [each.outputs for each in stacks if each.name == resolved.stacks.monitoring]
+    if not (url := outputs[0].get("PrometheusEndpoint") if outputs else None):
+        return Unread(f"the stack {resolved.stacks.monitoring} has no Prometheus workspace yet")
+    return read(lambda: gpu_use(sources.metrics(url), now))
 
 
 @dataclass(frozen=True)

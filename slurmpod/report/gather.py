@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import AwsClients
@@ -62,16 +63,15 @@ NO_NODES = "the rehearsal is cloud-only: it has no nodes"
 def askers(clients: AwsClients, *, has_nodes: bool) -> Askers:
     """Return who tells of one account and Region."""
     sessions = NodeSessions(clients) if has_nodes else NoSessions(clients)
-    sources = Sources(clients, Watch(clients), sessions)
+    metrics = partial(PrometheusQueries, clients)
+    sources = Sources(clients, Watch(clients), sessions, metrics)
     return Askers(
         AwsAccount(clients),
         sources,
         StackEvents(clients),
         ClusterLogs(clients),
         ClusterView(clients),
-        lambda resolved: PrometheusQueries(
-            clients, prometheus_url_of(LiveEnvironment(clients, resolved))
-        ),
+        lambda resolved: metrics(prometheus_url_of(LiveEnvironment(clients, resolved))),
     )
 
 

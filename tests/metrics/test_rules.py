@@ -14,7 +14,7 @@ import yaml
 
 from slurmpod.metrics.alerts import SEVERITIES
 from slurmpod.metrics.prometheus import GROUPS, alert_manager_definition, rules_yaml
-from tests.metrics.alert_cases import CASES, Case
+from tests.metrics.alert_cases import CASES, HELD, USE, Case
 
 ALERTS = {alert.name: alert for _, alerts in GROUPS for alert in alerts}
 TOPICS: dict[str, str] = {each: f"arn:aws:sns:us-west-2:123456789012:{each}" for each in SEVERITIES}
@@ -58,6 +58,41 @@ def test_an_alert(case: Case, promtool: Sequence[str], rules: Path, tmp_path: Pa
                         "eval_time": f"{case.at_minute}m",
                         "exp_alerts": expected,
                     }
+                ],
+            }
+        ],
+    }
+    file = tmp_path / "test.yml"
+    file.write_text(json.dumps(test))
+    tested = run(promtool, "test", "rules", str(file))
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+def test_a_gpu_that_worked_within_the_hour_is_not_idle(
+    promtool: Sequence[str], rules: Path, tmp_path: Path
+) -> None:
+    of_job = '{slurm_job="12", user="alice"}'
+    expected = [
+        ("job:gpus_idle:count", "50m", []),
+        ("job:gpus_idle:count", "80m", [{"labels": f"job:gpus_idle:count{of_job}", "value": 1}]),
+        ("job:gpus_idle:count", "120m", []),
+        (
+            "job:gpu_utilization:avg",
+            "91m",
+            [{"labels": f"job:gpu_utilization:avg{of_job}", "value": 0.3}],
+        ),
+    ]
+    series = {HELD % 0: "1x140", USE % 0: "0x90 0.3 0x50"}
+    test = {
+        "rule_files": [str(rules)],
+        "evaluation_interval": "1m",
+        "tests": [
+            {
+                "interval": "1m",
+                "input_series": [{"series": s, "values": v} for s, v in series.items()],
+                "promql_expr_test": [
+                    {"expr": expression, "eval_time": at, "exp_samples": samples}
+                    for expression, at, samples in expected
                 ],
             }
         ],

@@ -70,17 +70,25 @@ class Metrics:
         return Shell(self._folder, node, "root").run(["sh", "-c", command])
 
     def dashboards(self, *options: str) -> str:
-        """Run `slurmpod dashboards` as a person does after `rehearsal env`."""
+        """Return what `slurmpod dashboards` says."""
+        return self._command("dashboards", *options).stderr
+
+    def status(self) -> Any:
+        """Return what `slurmpod status` tells a program."""
+        return json.loads(self._command("status", "--json").stdout)
+
+    def _command(self, name: str, *options: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of slurmpod as a person does after `rehearsal env`."""
         program = (sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()")
         result = subprocess.run(
-            [*program, "dashboards", str(self.file), *options],
+            [*program, name, str(self.file), *options],
             env={**self._workplace.variables, **self._variables},
             capture_output=True,
             text=True,
             timeout=300,
         )
         assert result.returncode == 0, result.stderr
-        return result.stderr
+        return result
 
     @property
     def file(self) -> Path:
@@ -172,6 +180,27 @@ def test_gpus_that_slurm_knows_are_told(metrics: Metrics) -> None:
         lambda: [each["value"][1] for each in metrics.query('slurm:gpus:sum{use="all"}')] == ["8"],
         "eight GPUs",
     )
+
+
+def test_who_holds_gpus_is_told_also_of_an_allocation_without_a_step(metrics: Metrics) -> None:
+    """Their use is not known: there is no driver."""
+    name = "'x\n     Nodes=nobody CPU_IDs=0 Mem=0 GRES=gpu:8(IDX:0-7)'"
+    said = metrics.on(
+        metrics.controller, f"salloc --no-shell --partition=gpu --gres=gpu:2 -J {name} 2>&1"
+    )
+    (job,) = re.findall(r"Granted job allocation (\d+)", said)
+    held = f'slurmpod_gpu_job{{slurm_job="{job}",user="root"}}'
+    wait_until(lambda: bool(metrics.query(f"{held} and on () job:gpus:count")), "the job's GPUs")
+    numbers, (node,) = metrics.labels(held, "gpu"), metrics.labels(held, "node")
+    assert metrics.nodes[node] == "workers"
+    assert numbers in ({"0", "1"}, {"0", "1", "2", "3"})  # the partition may give whole nodes
+    found = metrics.status()
+    (of_job,) = found["slurm"]["gpus"]
+    assert (of_job["job"], of_job["nodes"]) == (job, node)
+    assert of_job["numbers"] == f"0-{len(numbers) - 1}"
+    assert found["gpu_use"] == {}
+    metrics.on(metrics.controller, f"scancel {job}")
+    wait_until(lambda: not metrics.query(held), "the end of the job")
 
 
 def test_jobs_that_wait_are_told_with_their_reason(metrics: Metrics) -> None:

@@ -64,15 +64,12 @@ STATUS = (
     Right("cloudwatch:DescribeAlarms", ANY, "alarms"),
     Right("cloudwatch:GetMetricData", ANY, "throughput of file systems"),
     Right("budgets:ViewBudget", "the environment's budget", "money of this month"),
+    Right("aps:QueryMetrics", "the environment's Prometheus workspace", "use of GPUs, pictures"),
 )
 
 READING: Mapping[str, tuple[Right, ...]] = {
     "status": STATUS,
-    "report": (
-        *STATUS,
-        LOGS,
-        Right("aps:QueryMetrics", "the environment's Prometheus workspace", "pictures of metrics"),
-    ),
+    "report": (*STATUS, LOGS),
     "why": (
         *NODES,
         *SESSIONS,

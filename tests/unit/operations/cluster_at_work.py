@@ -10,8 +10,10 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from slurmpod.aws.errors import as_unavailable
 from slurmpod.aws.session_manager import SessionRequest
 from slurmpod.aws.watch import Watch
+from slurmpod.operations.gpu_use import BUSY, IDLE
 from slurmpod.operations.questions import END, MARK
 from slurmpod.operations.status import Sources
 
@@ -49,6 +51,8 @@ class Cluster:
         sinfo: str = SINFO,
         squeue: str = SQUEUE,
         df: str = DF,
+        gpus: str = "",
+        gpu_use: Mapping[str, tuple[float, int]] | None = None,
         began: datetime = BEGAN,
         refused: Mapping[str, str] | None = None,
     ) -> None:
@@ -61,7 +65,9 @@ class Cluster:
             "nodes": sinfo,
             "jobs": squeue,
             "folders": df,
+            "gpus": gpus,
         }
+        self.gpu_use = gpu_use or {}
         self.answers_of: dict[str, dict[str, str]] = {}
         self.events: list[dict[str, Any]] = []
         self.operations: list[dict[str, Any]] = []
@@ -72,7 +78,8 @@ class Cluster:
     def sources(self) -> Sources:
         """Return the cluster as `status_of` asks it."""
         clients = self.clients()
-        return Sources(clients, Watch(clients), self.sessions())
+        metrics = SimpleNamespace(range=self._range)
+        return Sources(clients, Watch(clients), self.sessions(), lambda _: metrics)
 
     def refuse(self, operation: str, code: str) -> None:
         """Let AWS refuse an operation from now on."""
@@ -129,9 +136,14 @@ class Cluster:
     def _describe_stacks(self, **_: Any) -> Any:
         self._ask("describe_stacks")
         done = {"StackStatus": "CREATE_COMPLETE", "CreationTime": BEGAN}
-        outputs = [{"OutputKey": "FileSystemId", "OutputValue": "fs-0123"}]
-        names = ("network", "storage", "monitoring", "cluster")
-        yield {"Stacks": [{"StackName": f"dev-{n}", **done, "Outputs": outputs} for n in names]}
+        told = {"storage": ("FileSystemId", "fs-0123"), "monitoring": ("PrometheusEndpoint", "x")}
+        outputs = {n: [{"OutputKey": k, "OutputValue": v}] for n, (k, v) in told.items()}
+        yield {
+            "Stacks": [
+                {"StackName": f"dev-{n}", **done, "Outputs": outputs.get(n, [])}
+                for n in ("network", "storage", "monitoring", "cluster")
+            ]
+        }
 
     def _list_stack_resources(self, StackName: str, **_: Any) -> Any:  # noqa: N803
         self._ask("list_stack_resources")
@@ -195,6 +207,14 @@ class Cluster:
         lines = self.log_lines.get(logStreamNamePrefix, [])
         moment = int(NOW.timestamp() * 1000) - 60_000
         yield {"events": [{"timestamp": moment, "message": line} for line in lines]}
+
+    def _range(self, query: str, *_: float) -> Any:
+        with as_unavailable("ask Prometheus"):
+            self._ask(query)
+        for job, (busy, idle) in self.gpu_use.items():
+            yield {"__name__": BUSY, "slurm_job": job, "user": "x"}, [(0.0, busy)]
+            if idle:
+                yield {"__name__": IDLE, "slurm_job": job, "user": "x"}, [(0.0, float(idle))]
 
     def _output(self, request: SessionRequest, _: float) -> str:
         self._ask("session")

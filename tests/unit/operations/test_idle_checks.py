@@ -64,8 +64,8 @@ def test_a_controller_without_checks_has_no_line(said: str) -> None:
 
 
 def test_who_has_no_checks_is_not_asked() -> None:
-    assert summary_command() in view_command((), checks=True)
-    assert ROUND not in view_command((), checks=False)
+    assert summary_command() in view_command((), checks=True, gpus=False)
+    assert ROUND not in view_command((), checks=False, gpus=False)
     assert f"{FOLDER}/round.py" == ROUND
 
 
