@@ -220,6 +220,18 @@ ACCELERATORS = Dashboard(
             may_be_empty=True,
         ),
         Panel(
+            "GPUs that work and are allocated to no job, by node",
+            {
+                "{{node}}": (
+                    'count by (node) (slurmpod_gpu_utilization_ratio{node=~"$node"} > 0'
+                    " unless on (node, gpu) slurmpod_gpu_job)"
+                )
+            },
+            form=Form.STACK,
+            subject=Subject.GPU,
+            may_be_empty=True,
+        ),
+        Panel(
             "GPUs busy, by node",
             {"{{node}}": 'node:gpu_utilization:avg{node=~"$node"}'},
             unit="percentunit",

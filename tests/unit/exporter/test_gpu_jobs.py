@@ -30,7 +30,7 @@ def test_every_gpu_is_told_with_its_job_and_user(controller: FakeHost) -> None:
         (NODE, "1", "4711", "alice"),
         (OTHER, "0", "4711", "alice"),
         (OTHER, "1", "4711", "alice"),
-        (NODE, "2", "4712_3", "bob"),
+        (NODE, "3", "4712_3", "bob"),
         (NODE, "5", "4712_3", "bob"),
         (NODE, "6", "4712_3", "bob"),
     }

@@ -23,7 +23,7 @@ def printed(scontrol: str) -> str:
 def test_jobs_are_called_as_squeue_calls_them() -> None:
     assert read_held(printed(sample("scontrol-jobs.txt"))) == (
         HeldGpus("4711", "ip-10-0-0-[9-10]", "0-1"),
-        HeldGpus("4712_3", "ip-10-0-0-9", "2,5-6"),
+        HeldGpus("4712_3", "ip-10-0-0-9", "3,5-6"),
     )
 
 
