@@ -69,8 +69,8 @@ its module venv; `PYTHON` names another one). Its last line is the `PYTHON` that
 `uv pip compile --generate-hashes` writes them; anything else is refused with its line. `--from`
 names a repository: what its `uv.lock`, `pyproject.toml` or `requirements.txt` asks for is pinned by
 uv (`pip install uv`) for the nodes' processors and their Python (`--python-version`, 3.10 if you
-say nothing). Packages from git, from folders, or without a wheel are refused: build a wheel of
-them, and give all wheels with `--wheels`. pip installs wheels alone, and no file with another sum.
+say nothing). pip installs wheels alone, and no file with another sum; what has no wheel is
+[built before](#what-has-no-wheel).
 `--index` names another index than PyPI. Its address may hold no secret: that belongs into
 `~/.netrc` on the cluster.
 
@@ -88,6 +88,30 @@ Each list of pins has a folder of its own, such as `/fsx/ubuntu/venv-3f0c7d9a51e
 `/fsx/ubuntu/venv` is a link to the newest one that is complete. So the job may be run again at any
 time, and programs that run keep theirs. It names older ones, and removes none. A folder that it
 did not make is left as it is.
+
+### What has no wheel
+
+    slurmpod job venv environments/dev.yaml --from trainer/requirements.txt --partition cpu \\
+      --out make-venv
+
+names every package that the job builds, and how: those that have an archive of their source alone,
+repositories of git, and folders such as `-e .`. uv takes versions that have wheels where these
+suffice, else the newest ones. The list `sources.txt` beside the pins has the SHA-256 of archives,
+which is checked before anything of them runs, and full commits: a branch or a tag is the commit
+that it was then. Files of a folder (those that git would keep) are copied into the job's folder.
+They are installed from there, not in place: run the command again when they have changed. A
+repository has to be reached by HTTPS, as nodes have no key for SSH; where it asks for a password,
+this belongs into `~/.netrc` on the cluster. Files of your machine are refused, other than folders.
+
+The job has its node alone, for all its processors. Choose nodes that have the compiler
+(`--partition`); settings such as MAX_JOBS or PIP_FIND_LINKS are given with `job submit --env`. Each
+wheel is kept in `built-wheels` beside the environment, under the digest of its source, the Python
+and the processor: another environment with the same source does not build it again, and one that
+was changed since is built anew. Nothing is removed there. What builds need themselves, such as
+setuptools, pip takes from the index as it is then. Packages whose build imports others of the
+environment (`--no-build-isolation`) cannot be built so: build these by hand, and give all wheels
+with `--wheels`. A build that fails ends the job with the package, the last lines, and the place of
+its log. uv asks some packages for their needs by running part of their build where you are.
 """
 
 ON_THE_CLUSTER = """\

@@ -33,7 +33,7 @@ def write_job(folder: Path, job: Job) -> None:
         if name in job.programs and target.exists() and target.read_bytes() != content:
             say(f"{target} was changed since it was rendered, and is kept as it is")
         else:
-            target.parent.mkdir(exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
             write_whole(target, content)
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from dataclasses import field, replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from slurmpod.cli.environment import sound_environment
@@ -11,15 +14,25 @@ from slurmpod.cli.output import counted, if_interrupted, say
 from slurmpod.jobs.allocation import JobRefused, allocation_for
 from slurmpod.jobs.recipes.recipe import Place
 from slurmpod.jobs.render import Job, render_job, shared_folder
+from slurmpod.jobs.venv.lock import Locked
 from slurmpod.jobs.venv.pins import INDEX, checked_requirements, pinned_wheels
 from slurmpod.jobs.venv.recipe import LOCKED_PYTORCH, VENV, VenvParameters
 from slurmpod.operations.resolved_packages import packages_of
+from slurmpod.operations.source_folders import files_of
 from slurmpod.operations.wheels import Wheel, wheels_of
 from slurmpod.problems import ExitCode, InvalidEnvironment, Problem, Severity, Where
 from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.resolve import Resolved
+from slurmpod.value import Value
 
 ENVIRONMENT = "venv"
+
+
+class Packages(Value):
+    """What is installed, and the files of what is built, by their place in the job's folder."""
+
+    locked: Locked
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def run(options: argparse.Namespace) -> ExitCode:
@@ -64,26 +77,38 @@ def _wheels(options: argparse.Namespace, resolved: Resolved) -> tuple[Wheel, ...
 
 def _job(options: argparse.Namespace, resolved: Resolved, wheels: tuple[Wheel, ...]) -> Job:
     allocation = allocation_for(resolved, group=options.group, partition=options.partition, nodes=1)
-    architecture = allocation.facts.architecture
+    at = shared_folder(options.at, resolved, ENVIRONMENT)
+    index = "" if wheels else _checked_index(options.index or INDEX)
+    packages = _packages(options, wheels, allocation.facts.architecture)
     chosen = VenvParameters(
-        at=shared_folder(options.at, resolved, ENVIRONMENT),
-        requirements=_requirements(options, wheels, architecture),
-        index="" if wheels else _checked_index(options.index or INDEX),
+        at=at,
+        requirements=packages.locked.pins,
+        index=index,
         region=resolved.region,
         wheels=tuple(wheel.address for wheel in wheels),
+        sources="".join(each.line for each in packages.locked.sources),
     )
     place = Place(resolved, allocation)
-    return render_job(VENV, place, chosen, name=options.name, folder=options.folder)
+    job = render_job(VENV, place, chosen, name=options.name, folder=options.folder)
+    return replace(job, files={**job.files, **packages.files})
 
 
-def _requirements(options: argparse.Namespace, wheels: tuple[Wheel, ...], architecture: str) -> str:
+def _packages(
+    options: argparse.Namespace, wheels: tuple[Wheel, ...], architecture: str
+) -> Packages:
     if options.wheels:
-        return pinned_wheels(str(options.wheels), {each.name: each.sha256 for each in wheels})
+        sums = {each.name: each.sha256 for each in wheels}
+        return Packages(Locked(pinned_wheels(str(options.wheels), sums)))
     if options.repository:
         version, index = options.python_version, options.index or ""
-        named, pins = packages_of(options.repository, architecture, version, index)
-        return checked_requirements(f"{named}, as uv resolves it", pins)
-    file = options.requirements or LOCKED_PYTORCH
+        file, locked = packages_of(options.repository, architecture, version, index)
+        for source in locked.sources:
+            say(f"the job builds {source.told}")
+        return Packages(locked, files_of(locked.sources, file, options.out))
+    return Packages(Locked(_pins(options.requirements or LOCKED_PYTORCH)))
+
+
+def _pins(file: Path) -> str:
     try:
         return checked_requirements(str(file), read_text(file))
     except Unreadable as reason:

@@ -14,6 +14,7 @@ from slurmpod.cli.main import parser_of, run
 from slurmpod.jobs.recipes.registry import RECIPES
 from slurmpod.problems import ExitCode
 from tests.golden_files import ROOT
+from tests.jobs.tiny_source import tiny_folder
 
 PAGES = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("jobs.md", "resume.md")]
 PAGE = "\n".join(PAGES).replace("\\\n", " ")
@@ -35,8 +36,9 @@ def _in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(COMMANDS) == 22
+    assert len(COMMANDS) == 23
     Path("ddp.yaml").write_text("steps: 50\n")
+    (tiny_folder(Path(), "trainer") / "requirements.txt").write_text("-e .\n")
     Path("torchtitan").mkdir()
     launch = "#!/bin/bash\n#SBATCH --nodes=4\nsrun torchrun -m torchtitan.train --config $CONFIG\n"
     Path("torchtitan/multinode.slurm").write_text(launch.replace("$CONFIG", "${CONFIG:-tiny}"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -264,18 +263,6 @@ class TestFromARepository:
         (repository / "uv.lock").write_text(UV_LOCK.replace("SUM", SUM))
         assert self.pins(repository) == f"tiny==1.1 \\\n    --hash=sha256:{SUM}\n"
 
-    def test_a_lock_without_a_wheel_is_refused(
-        self, repository: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """Else the job would fail on its node: pip builds nothing there."""
-        source = 'sdist = { url = "https://host/tiny-1.1.tar.gz", hash = "sha256:SUM", size = 1 }'
-        lock = re.sub("wheels = .*", source, UV_LOCK)
-        (repository / "pyproject.toml").write_text(PROJECT)
-        (repository / "uv.lock").write_text(lock.replace("SUM", SUM))
-        command = ["job", "venv", str(repository.parent / "dev.yaml"), "--from", str(repository)]
-        assert run(command) == ExitCode.USAGE
-        assert "has no wheel of tiny==1.1" in capsys.readouterr().err
-
     def test_what_cannot_be_pinned_is_refused(
         self, repository: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -287,11 +274,6 @@ class TestFromARepository:
         said = capsys.readouterr().err
         assert "uv cannot resolve" in said
         assert "absent" in said
-        (repository / "requirements.txt").write_text("-e ./mine\n")
-        (repository / "mine").mkdir()
-        (repository / "mine" / "pyproject.toml").write_text(PROJECT)
-        assert run(command) == ExitCode.INVALID
-        assert "-e names what is not on the node" in capsys.readouterr().err
 
 
 AWS = """\

@@ -8,6 +8,7 @@ from slurmpod.jobs.recipes.recipe import Parameters, Place, Recipe
 
 REQUIREMENTS = "requirements.txt"
 WHEELS = "wheels.txt"
+SOURCES = "sources.txt"
 
 
 class VenvParameters(Parameters):
@@ -28,18 +29,28 @@ class VenvParameters(Parameters):
     wheels: tuple[str, ...] = ()
     """Addresses of the files in the environment's bucket."""
 
+    sources: str = ""
+    """What is built before, a line for each."""
+
     def arguments(self, place: Place) -> tuple[str, ...]:
         """Return where it lies, and where files come from."""
         del place
         if self.wheels:
             return ("--at", self.at, "--wheels", WHEELS, "--region", self.region)
-        return ("--at", self.at, "--index", self.index)
+        built = ("--sources", SOURCES) if self.sources else ()
+        return ("--at", self.at, "--index", self.index, *built)
 
     def files(self, place: Place) -> Mapping[str, str]:
-        """Return the pins, and the list of wheels where there are some."""
+        """Return the pins, and the lists of wheels and of sources where there are some."""
         del place
         wheels = "".join(f"{each}\n" for each in self.wheels)
-        return {REQUIREMENTS: self.requirements} | ({WHEELS: wheels} if wheels else {})
+        lists = {REQUIREMENTS: self.requirements, WHEELS: wheels, SOURCES: self.sources}
+        return {name: text for name, text in lists.items() if text or name == REQUIREMENTS}
+
+    def for_scripts(self, place: Place) -> Mapping[str, object]:
+        """Return whether the job builds something."""
+        del place
+        return {"builds": bool(self.sources)}
 
 
 VENV = Recipe(

@@ -2,7 +2,8 @@
 
 Each environment has a folder of its own, whose name follows from what is pinned and from the
 version of Python. The name is a link to the newest one that is complete: programs that run go on
-with theirs. pip takes wheels alone, whose SHA-256 is one of those that are pinned.
+with theirs. pip takes wheels alone, whose SHA-256 is one of those that are pinned; what has none is
+built before.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ import tempfile
 import venv
 from pathlib import Path
 
+from build_sources import Builder, Source, pins_of, sources_of
+
 REQUIREMENTS = Path("requirements.txt")
 COMPLETE = "COMPLETE"
+BUILT = "built-wheels"
 PIP = ("-m", "pip", "--no-input", "--disable-pip-version-check")
 NO_VENV = "install the package python3-venv on the nodes, or set PYTHON to a Python that has it"
 
@@ -27,12 +31,15 @@ def main(options: argparse.Namespace) -> None:
     """Make the environment unless it is there; then let the name lead to it."""
     name: Path = options.at
     if name.exists() and not name.is_symlink():
-        sys.exit(f"{name} is there, and is no link of this job: move it away, or choose another --at")
-    folder = name.with_name(f"{name.name}-{_digest()}")
+        sys.exit(
+            f"{name} is there, and is no link of this job: move it away, or choose another --at"
+        )
+    sources = sources_of(options.sources)
+    folder = name.with_name(f"{name.name}-{_digest(sources)}")
     if (folder / COMPLETE).exists():
         print(f"{folder} is there already", flush=True)
     else:
-        _make(folder, options)
+        _make(folder, sources, options)
     _lead(name, folder)
     others = [each.parent for each in name.parent.glob(f"{name.name}-*/{COMPLETE}")]
     for other in sorted(set(others) - {folder}):
@@ -40,12 +47,13 @@ def main(options: argparse.Namespace) -> None:
     print(f"PYTHON={name}/bin/python", flush=True)
 
 
-def _digest() -> str:
+def _digest(sources: list[Source]) -> str:
     version = f"{sys.version_info.major}.{sys.version_info.minor}\n".encode()
-    return hashlib.sha256(version + REQUIREMENTS.read_bytes()).hexdigest()[:16]
+    built = "".join(f"{each.digest()}\n" for each in sources).encode()
+    return hashlib.sha256(version + REQUIREMENTS.read_bytes() + built).hexdigest()[:16]
 
 
-def _make(folder: Path, options: argparse.Namespace) -> None:
+def _make(folder: Path, sources: list[Source], options: argparse.Namespace) -> None:
     shutil.rmtree(folder, ignore_errors=True)  # what was cut off
     try:
         venv.create(folder, symlinks=True, with_pip=True)  # its libraries may lie beside it
@@ -56,8 +64,20 @@ def _make(folder: Path, options: argparse.Namespace) -> None:
             _fetch(options.wheels.read_text().split(), wheels, options.region)
             _install(folder, "--no-index", "--find-links", wheels)
     else:
-        _install(folder, "--index-url", options.index)
+        index = ("--index-url", options.index)
+        _install(folder, *_built(folder, sources, index), *index)
     (folder / COMPLETE).touch()
+
+
+def _built(folder: Path, sources: list[Source], index: tuple[str, ...]) -> tuple[str, ...]:
+    """Build the sources, or find their wheels; return what pip installs of them."""
+    if not sources:
+        return ()
+    builder = Builder((str(folder / "bin" / "python"), *PIP), index, folder.with_name(BUILT))
+    wheels = [wheel for each in sources if (wheel := builder.wheel(each))]
+    pins = folder / "built.txt"
+    pins.write_text("".join(pins_of(wheels)))
+    return ("--requirement", str(pins))
 
 
 def _fetch(addresses: list[str], wheels: str, region: str) -> None:
@@ -65,15 +85,17 @@ def _fetch(addresses: list[str], wheels: str, region: str) -> None:
     for address in addresses:
         print(f"fetching {address.rpartition('/')[2]}", flush=True)
         command = ["aws", "s3", "cp", "--only-show-errors", "--region", region, address, wheels]
-        if subprocess.run(command).returncode:
-            sys.exit(f"{address} cannot be fetched: see that it is there, and the job's role reads it")
+        if subprocess.run(command, check=False).returncode:
+            sys.exit(
+                f"{address} cannot be fetched: see that it is there, and the job's role reads it"
+            )
 
 
 def _install(folder: Path, *source: str) -> None:
     pins = ("--require-hashes", "--only-binary", ":all:", "--requirement", str(REQUIREMENTS))
     python = str(folder / "bin" / "python")
     command = [python, *PIP, "install", "--no-cache-dir", *pins, *source]
-    if subprocess.run(command).returncode:
+    if subprocess.run(command, check=False).returncode:
         sys.exit("pip has installed nothing; what it lacks stands above")
     subprocess.run([python, *PIP, "list"], check=True)
 
@@ -89,6 +111,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
     parser.add_argument("--at", type=Path, required=True, help="the name of the environment")
     parser.add_argument("--index", help="address of the index that has the wheels")
+    parser.add_argument("--sources", type=Path, help="file with what is built, a line for each")
     parser.add_argument("--wheels", type=Path, help="file with addresses of wheels in a bucket")
     parser.add_argument("--region", help="the bucket's Region")
     return parser.parse_args()
