@@ -98,8 +98,9 @@ names every package that the job builds, and how: those that have an archive of 
 repositories of git, and folders such as `-e .`. uv takes versions that have wheels where these
 suffice, else the newest ones. The list `sources.txt` beside the pins has the SHA-256 of archives,
 which is checked before anything of them runs, and full commits: a branch or a tag is the commit
-that it was then. Files of a folder (those that git would keep) are copied into the job's folder.
-They are installed from there, not in place: run the command again when they have changed. A
+that it was then. Files of a folder (those that git would keep) are copied into the job's folder,
+each state of them into a place of its own. They are installed from there, not in place: run the
+command again when they have changed. A
 repository has to be reached by HTTPS, as nodes have no key for SSH; where it asks for a password,
 this belongs into `~/.netrc` on the cluster. Files of your machine are refused, other than folders.
 

@@ -18,7 +18,7 @@ from slurmpod.jobs.venv.lock import Locked
 from slurmpod.jobs.venv.pins import INDEX, checked_requirements, pinned_wheels
 from slurmpod.jobs.venv.recipe import LOCKED_PYTORCH, VENV, VenvParameters
 from slurmpod.operations.resolved_packages import packages_of
-from slurmpod.operations.source_folders import files_of
+from slurmpod.operations.source_folders import with_copies
 from slurmpod.operations.wheels import Wheel, wheels_of
 from slurmpod.problems import ExitCode, InvalidEnvironment, Problem, Severity, Where
 from slurmpod.reading.text_file import Unreadable, read_text
@@ -102,9 +102,10 @@ def _packages(
     if options.repository:
         version, index = options.python_version, options.index or ""
         file, locked = packages_of(options.repository, architecture, version, index)
-        for source in locked.sources:
+        sources, files = with_copies(locked.sources, file, options.out)
+        for source in sources:
             say(f"the job builds {source.told}")
-        return Packages(locked, files_of(locked.sources, file, options.out))
+        return Packages(Locked(locked.pins, sources), files)
     return Packages(Locked(_pins(options.requirements or LOCKED_PYTORCH)))
 
 

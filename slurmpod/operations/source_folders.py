@@ -2,33 +2,59 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from slurmpod.jobs.venv.sources import FOLDER, NoSource, Source, refuse
 from slurmpod.operations.local_files.chosen_files import chosen_files
+from slurmpod.operations.local_files.git_work_tree import commit_of
+
+DIGITS = 12
+"""Of the digest in the name of a copy: it tells two states of a folder apart."""
 
 
-def files_of(sources: Sequence[Source], file: Path, out: Path | None) -> Mapping[str, bytes]:
-    """Return the files of all folders that a file names, by their place below the job's folder.
+def with_copies(
+    sources: Sequence[Source], file: Path, out: Path | None
+) -> tuple[tuple[Source, ...], Mapping[str, bytes]]:
+    """Return the sources, and the files of all folders by their place below the job's folder.
 
-    What lies in `out`, where the job is written, is none of them. Raises InvalidEnvironment.
+    Each state of a folder has a place of its own: copies there and on the cluster lose no file
+    that the folder has lost. What lies in `out`, where the job is written, is none of it. Raises
+    InvalidEnvironment.
     """
+    copied: list[Source] = []
     files: dict[str, bytes] = {}
     reasons: list[NoSource] = []
     for source in sources:
-        if not source.folder:
-            continue
         folder = file.parent / source.folder
-        chosen = [each for each in chosen_files(folder) if not _lies_in(each, out)]
-        if not chosen:
-            reasons.append(NoSource(f"{folder} has no files that git keeps", "add what it builds"))
-        for path in chosen:
-            place = f"{FOLDER}/{source.name}/{path.relative_to(folder).as_posix()}"
-            files[place] = path.read_bytes()
+        content = _content(folder, out) if source.folder else {}
+        if source.folder and not content:
+            reasons.append(NoSource(f"{folder} has no file that git keeps", "name another folder"))
+        place = f"{FOLDER}/{source.name}-{_digest(content)}"
+        files |= {f"{place}/{name}": each for name, each in content.items()}
+        copied.append(_told(source.copied_to(place), folder) if content else source)
     refuse(str(file), reasons)
-    return files
+    return tuple(copied), files
+
+
+def _content(folder: Path, out: Path | None) -> dict[str, bytes]:
+    chosen = [each for each in chosen_files(folder) if each.is_file() and not _lies_in(each, out)]
+    return {each.relative_to(folder).as_posix(): each.read_bytes() for each in chosen}
 
 
 def _lies_in(path: Path, out: Path | None) -> bool:
     return out is not None and path.resolve().is_relative_to(out.resolve())
+
+
+def _digest(content: Mapping[str, bytes]) -> str:
+    digest = hashlib.sha256()
+    for name, each in content.items():
+        digest.update(f"{name} {len(each)}\n".encode() + each)
+    return digest.hexdigest()[:DIGITS]
+
+
+def _told(source: Source, folder: Path) -> Source:
+    commit = commit_of(folder)
+    return replace(source, told=f"{source.told} ({commit})") if commit else source

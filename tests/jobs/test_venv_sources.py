@@ -49,19 +49,14 @@ class TestCommand:
             monkeypatch.delenv(f"UV_{name}", raising=False)
         monkeypatch.setenv("UV_NO_CONFIG", "1")
 
-    def made(self, folder: Path, address: str, *given: str) -> Path:
-        """Return the folder of the job for `folder/mine`."""
+    def made(self, folder: Path, address: str) -> Path:
+        """Return the folder of the job for the list in `folder/mine`, in which it is written."""
         (folder / "dev.yaml").write_text(SOUND)
-        command = [
-            "job",
-            "venv",
-            str(folder / "dev.yaml"),
-            "--from",
-            str(folder / "mine/requirements.txt"),
-        ]
-        given = (*given, "--index", f"{address}/simple")
-        assert run([*command, *given, "--out", str(folder / "mine" / "out")]) == ExitCode.OK
-        return folder / "mine" / "out"
+        out = folder / "mine" / "out"
+        wanted = ("--from", str(folder / "mine" / "requirements.txt"), "--out", str(out))
+        command = ("job", "venv", str(folder / "dev.yaml"), *wanted)
+        assert run([*command, "--index", f"{address}/simple"]) == ExitCode.OK
+        return out
 
     def test_archives_commits_and_folders_are_named_by_what_does_not_change(
         self, web: Path, address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -71,17 +66,12 @@ class TestCommand:
         git = f"gitty @ git+{address}/gitty.git@main"
         (mine / "requirements.txt").write_text(f"first\n{git}\n-e .\n")
         out = self.made(tmp_path, address)
+        (copy,) = (out / "sources").iterdir()
         assert (out / "requirements.txt").read_text() == ""
         assert sorted((out / "sources.txt").read_text().splitlines()) == [
             f"first==1.2 --hash=sha256:{digest(web, 'first')}",
             f"gitty @ git+{address}/gitty.git@{commit}",
-            "mine @ ./sources/mine",
-        ]
-        brought = (out / "sources" / "mine").iterdir()
-        assert sorted(each.name for each in brought) == [
-            "backend.py",
-            "pyproject.toml",
-            "requirements.txt",
+            f"mine @ ./sources/{copy.name}",
         ]
         told = capsys.readouterr().err
         assert "the job builds first 1.2, which has no wheel\n" in told
@@ -91,8 +81,26 @@ class TestCommand:
         assert "\n#SBATCH --exclusive\n" in script
         assert "--sources sources.txt" in script
         assert lint("make-venv.sbatch", script, resolved_of("dev")) == ()
-        again = self.made(tmp_path, address)
-        assert not (again / "sources" / "mine" / "out").exists()
+
+    def test_a_folder_that_has_lost_a_file_is_built_without_it(
+        self, address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Copies lose no file, neither here nor on the cluster: each state has its place."""
+        commit, work = tiny_repository(tmp_path, "mine"), tmp_path / "work"
+        mine = work / "mine"
+        (mine / "requirements.txt").write_text("-e .\n")
+        (mine / "more.py").touch()
+        before = (self.made(work, address) / "sources.txt").read_text()
+        told = f"mine from . (commit {commit[:12]} with changes)"
+        assert told in capsys.readouterr().err
+        (mine / "more.py").unlink()
+        out = self.made(work, address)
+        now = (out / "sources.txt").read_text()
+        assert now != before
+        assert now == (self.made(work, address) / "sources.txt").read_text()
+        place = out / now.strip().removeprefix("mine @ ./")
+        names = {"backend.py", "pyproject.toml", "requirements.txt"}
+        assert {each.name for each in place.iterdir()} == names
 
     def test_a_repository_that_asks_for_a_key_is_refused(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from slurmpod.problems import InvalidEnvironment, Problem, Severity, Where
@@ -40,6 +41,11 @@ class Source(Value):
         """The line of the list of sources; its words are those of a list of requirements."""
         marked = f"{self.requirement} ; {self.marker}" if self.marker else self.requirement
         return " ".join((marked, *(f"--hash=sha256:{each}" for each in self.hashes))) + "\n"
+
+    def copied_to(self, place: str) -> Source:
+        """Return the folder as a node finds it: below the job's, at this place."""
+        here = f"./{FOLDER}/{self.name}"
+        return replace(self, requirement=self.requirement.replace(here, f"./{place}", 1))
 
 
 class NoSource(Exception):
