@@ -200,6 +200,11 @@ FURTHER: Sequence[Further] = (
         "a training on nodes that its time limit ends, and Slurm starts again",
         f"{_CHECKPOINTS}::test_near_its_time_limit_a_training_saves_and_is_requeued",
     ),
+    Further(
+        f"{_RECIPES}::test_what_has_no_wheel",
+        "packages that a job builds on a node of a cluster",
+        "jobs/test_venv_sources.py",
+    ),
     Further(f"{_RECIPES}::test_gpt2", "a compiled training", _TRAINED),
     Further(f"{_RECIPES}::test_layers", "a training whose layers are split over nodes", _TRAINED),
     Further(f"{_RECIPES}::test_a_pipeline", "a pipeline over two nodes", _TRAINED),

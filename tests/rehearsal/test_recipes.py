@@ -14,6 +14,7 @@ import pytest
 from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.shell import Shell
+from tests.jobs.tiny_source import tiny_folder, tiny_sdist
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname
 from tests.rehearsal.job_cluster import (
@@ -99,6 +100,39 @@ def test_a_module_of_the_users_own_finds_its_neighbours(lab: HyperPodLab, tmp_pa
     job = submit(lab, out, "-m", "trainer.main", python="/fsx/ubuntu/own-program/python")
     log = job.wait_until_ended()
     assert {f"{rank}: __main__ {rank} a b 3" for rank in range(2)} <= set(log.splitlines())
+
+
+@pytest.fixture
+def links(lab: HyperPodLab, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """Put an archive on shared storage, for uv beside the cluster, and for pip there."""
+    folder = lab.folder / "file_systems" / lab.lustre["FileSystemId"] / "ubuntu" / "links"
+    folder.mkdir()
+    tiny_sdist(folder)
+    for name, value in {"FIND_LINKS": str(folder), "NO_INDEX": "1", "NO_CONFIG": "1"}.items():
+        monkeypatch.setenv(f"UV_{name}", value)
+    return ("--env", "PIP_NO_INDEX=1", "--env", "PIP_FIND_LINKS=/fsx/ubuntu/links")
+
+
+def test_what_has_no_wheel_is_built_on_a_node_for_all_environments(
+    lab: HyperPodLab, links: tuple[str, ...], tmp_path: Path
+) -> None:
+    environment, mine = tmp_path / "training.yaml", tiny_folder(tmp_path, "mine")
+    environment.write_text(ENVIRONMENT)
+    (mine / "requirements.txt").write_text("tiny\n-e .\n")
+    wanted = ("--from", str(mine / "requirements.txt"), "--python-version", "3.14")
+    told = []
+    for name in ("one", "two"):
+        out = str(tmp_path / name)
+        place = ("--at", f"/fsx/ubuntu/venvs/{name}", "--name", name, "--out", out)
+        assert run(["job", "venv", str(environment), *wanted, *place]) == ExitCode.OK
+        done = slurmpod(lab, "job", "submit", str(environment), out, *links)
+        assert done.returncode == 0, done.stdout + done.stderr
+        told.append(done.stdout)
+    assert {"building mine", "building tiny"} <= set(told[0].splitlines())
+    assert "building" not in told[1]
+    assert told[1].count(" was built before: /fsx/ubuntu/venvs/built-wheels/") == 2
+    asked = ["/fsx/ubuntu/venvs/two/bin/python", "-c", "import mine, tiny; print(tiny.VERSION)"]
+    assert lab.shell(NAME, "head").run(asked) == "1.2"
 
 
 def test_collectives_are_measured(lab: HyperPodLab, tmp_path: Path) -> None:
