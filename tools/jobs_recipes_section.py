@@ -100,9 +100,9 @@ suffice, else the newest ones. The list `sources.txt` beside the pins has the SH
 which is checked before anything of them runs, and full commits: a branch or a tag is the commit
 that it was then. Files of a folder (those that git would keep) are copied into the job's folder,
 each state of them into a place of its own. They are installed from there, not in place: run the
-command again when they have changed. A
-repository has to be reached by HTTPS, as nodes have no key for SSH; where it asks for a password,
-this belongs into `~/.netrc` on the cluster. Files of your machine are refused, other than folders.
+command again when they have changed. A repository has to be reached by HTTPS, as nodes have no key
+for SSH; where it asks for a password, this belongs into `~/.netrc` on the cluster. Files of your
+machine are refused, other than folders.
 
 The job has its node alone, for all its processors. Choose nodes that have the compiler
 (`--partition`); settings such as MAX_JOBS or PIP_FIND_LINKS are given with `job submit --env`. Each
