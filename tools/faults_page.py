@@ -19,8 +19,12 @@ systemd, CloudWatch Logs and Slurm's logs. It fails if the cluster does not reco
 record or a line of output was lost. `lifecycle.mode` must be `customer` or `extended`.
 
 `--keep` keeps the rehearsal, and `slurmpod rehearsal fault NAME` does one fault to it. To see what
-becomes of a job of yours, run [a drill](resume.md#drills). Checkpoints that are cut off in the
-middle are on [that page](resume.md), too.
+becomes of a job of yours, run [a drill](resume.md#drills); faults that are not for drills need jobs
+of their own. Checkpoints that are cut off in the middle are on [that page](resume.md), too.
+
+Some faults need customer mode: in extended mode HyperPod starts Slurm and mounts the file system
+before our scripts run. Some need continuous provisioning: without it HyperPod makes all nodes or
+none.
 
 The figures are of `environments/dev.yaml` in customer mode, where needed with a zone of the
 workers' own or a training plan, each fault once, on a small busy machine. `SlurmdTimeout` is
@@ -32,12 +36,11 @@ Made from the faults themselves (`make golden`), the figures by `python -m tools
 
 MEASURED = "- Measured: "
 NEEDS = {
-    Need.CUSTOMER: "`lifecycle.mode: customer`. In extended mode HyperPod starts Slurm and mounts"
-    " the file system before our scripts run.",
-    Need.CONTINUOUS: "`cluster.provisioning: continuous`. Else HyperPod makes all nodes or none.",
-    Need.PLAN: "a `training_plan_arn` of the workers, and `cluster.provisioning: continuous`.",
-    Need.OTHER_ZONE: "a `zone` of the workers' own (`cluster.groups`). A controller that is lost"
-    " with its zone takes Slurm along.",
+    Need.CUSTOMER: "`lifecycle.mode: customer`",
+    Need.CONTINUOUS: "`cluster.provisioning: continuous`",
+    Need.PLAN: "a `training_plan_arn` of the workers, and `cluster.provisioning: continuous`",
+    Need.OTHER_ZONE: "a `zone` of the workers' own (`cluster.groups`), as Slurm goes with the"
+    " controller's",
 }
 
 
@@ -58,11 +61,11 @@ def figures(usual: Usual) -> str:
 
 def _section(fault: Fault) -> str:
     only = f"- Only with: {NEEDS[fault.need]}\n" if fault.need else ""
-    drill = "" if fault.strike else "- Not for drills: it needs jobs of its own.\n"
+    drill = "" if fault.strike else "- Not for drills\n"
     return (
         f"## {fault.title} (`{fault.name}`)\n\n"
-        f"- What the user sees: {fault.sees}\n"
-        f"- What is logged: {fault.logged}\n"
-        f"- What recovers: {fault.recovers}\n"
+        f"- Seen: {fault.sees}\n"
+        f"- Logged: {fault.logged}\n"
+        f"- Recovery: {fault.recovers}\n"
         f"{only}{drill}{MEASURED}{figures(usual()[fault.name])}\n"
     )
