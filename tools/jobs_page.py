@@ -68,9 +68,9 @@ counted as select/cons_tres does; EC2 does not say on how many sockets the cores
 are, so one and two are taken. Where versions of Slurm differ, it refuses what all of them refuse;
 with `--slurm 24.11`, `25.11` or `26.05` also what that version alone is known to refuse. What it
 does not see: GPUs of tasks that do not fit on one of the job's nodes, a deadline at a time of day
-or a date from 2026 on, `--overcommit`
-where Slurm still counts tasks, whether jobs and nodes that are named exist now, reservations, and
-the limits of users.
+or a date from 2026 on, `--overcommit` with `--ntasks-per-gpu`, or with GPUs and more tasks than
+CPUs, whether jobs and nodes that are named exist now, reservations, and the limits of users. It
+takes it that Slurm begins with the smallest nodes of a partition.
 
 ## What it does not see
 

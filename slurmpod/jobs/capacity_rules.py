@@ -18,7 +18,7 @@ from slurmpod.jobs.lacking import (
     lacks_nodes,
     types_of,
 )
-from slurmpod.jobs.partitions import asked_partitions, nodes_of
+from slurmpod.jobs.partitions import asked_partitions, nodes_of, takes_no_nodes
 from slurmpod.jobs.placing import cannot_be_placed
 from slurmpod.jobs.registry import ClusterTopic, ScriptFinding
 from slurmpod.jobs.script import Script, Step
@@ -193,7 +193,12 @@ def _lacking(
 
 
 def _offered(script: Script, resolved: Resolved) -> list[tuple[Groups, int]]:
-    """Return what each partition of the job has; nothing where that is not known of all."""
+    """Return what each partition of the job has; nothing where that is not known of all.
+
+    Nothing either for a job without nodes.
+    """
+    if takes_no_nodes(script):
+        return []
     names = asked_partitions(script, resolved)
     found = [(nodes_of(resolved, name), most_nodes(resolved, name)) for name in names]
     offered = [(groups, count) for groups, count in found if groups]

@@ -77,7 +77,7 @@ def lacks_memory(demand: Demand, groups: Groups, _most: int) -> str:
 def lacks_gpus(demand: Demand, groups: Groups, most: int) -> str:
     """Return what is lacking where nodes have too few GPUs, each or together."""
     largest = max(node.gpus for node in all_nodes(groups))
-    on_a_node = max(demand.gpus_per_task, demand.gpus_of_sockets)
+    on_a_node = max(demand.gpus_per_node, demand.gpus_per_task, demand.gpus_of_sockets)
     if on_a_node > largest:
         asked = f"{on_a_node} GPUs are asked for on a node"
         return f'{asked}, which has {largest or "none"} ("{NOT_AVAILABLE}")'

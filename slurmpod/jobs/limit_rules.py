@@ -9,7 +9,7 @@ from ipaddress import IPv4Address
 from slurmpod.bundle.slurm_settings import slurm_accounts
 from slurmpod.jobs.calls import Option
 from slurmpod.jobs.options import is_unlimited, minutes
-from slurmpod.jobs.partitions import asked_partitions
+from slurmpod.jobs.partitions import asked_partitions, takes_no_nodes
 from slurmpod.jobs.registry import ClusterTopic, ScriptFinding
 from slurmpod.jobs.script import Script
 from slurmpod.resolve import Resolved
@@ -56,7 +56,7 @@ def _nodes_have_it(script: Script, resolved: Resolved) -> Iterator[ScriptFinding
     unknown: tuple[str, ...] = (
         FEATURES if resolved.lifecycle.hooks or resolved.lifecycle.own_scripts else ()
     )
-    if script.fewest_nodes == 0:
+    if takes_no_nodes(script):
         unknown = (*unknown, "tmp")
     for name, (setting, said) in OF_NO_NODE.items():
         option = None if name in unknown else script.option(name)

@@ -47,6 +47,12 @@ def asked_partitions(script: Script, resolved: Resolved) -> tuple[str, ...]:
     return (*defaults, ALL_NODES_PARTITION)[:1]
 
 
+def takes_no_nodes(script: Script) -> bool:
+    """Return whether Slurm gives a job none: --nodes=0 alone leaves them to what else is asked."""
+    without = script.option("contiguous") or script.option("spread-job")
+    return script.fewest_nodes == 0 and without is not None
+
+
 def kinds_of_workers(script: Script, resolved: Resolved) -> dict[str, InstanceType | None]:
     """Return what is known of the instance types that nodes of the job may have, by name."""
     names = asked_partitions(script, resolved)

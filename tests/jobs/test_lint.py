@@ -602,7 +602,15 @@ def test_scripts_of_the_users_own_may_give_nodes_features() -> None:
         *(("--ntasks-per-socket=97 -c 2", "JOB-050"), ("--ntasks-per-core=193", "JOB-050")),
         *(("--ntasks-per-core=193 -O", ""), ("--ntasks-per-core=193 --ntasks-per-node=2", "")),
         ("--ntasks-per-core=193 --ntasks-per-socket=2", ""),
-        *(("-N 0 --tmp=1G --mem=3T", ""), ("-N 9 -n 4", ""), ("-N 9 -n 5", "JOB-041")),
+        *(
+            ("-N 0 --tmp=1G --mem=3T", "JOB-051 JOB-052"),
+            ("-N 0 --contiguous --tmp=1G --mem=3T", ""),
+        ),
+        *(
+            ("-N 0 --spread-job --mem=3T", ""),
+            ("--spread-job --mem=3T", "JOB-051"),
+        ),
+        *(("-N 9 -n 4", ""), ("-N 9 -n 5", "JOB-041")),
         *(("-N 1 # why", ""), ("-N 1 --", ""), ("--mail-type=END FAIL", "JOB-007")),
         *(("-N 1 torchrun", "JOB-007"), ("--nodes = 1", "JOB-008")),
     ],
