@@ -57,6 +57,11 @@ def test_wrong_sums_have_no_rate() -> None:
     assert list(read(HEAD + wrong, 1.0, 0.5)) == [told("all_reduce_perf: its sums are wrong")]
 
 
+def test_the_smallest_rates_have_an_exponent() -> None:
+    tiny = END.replace("220.921", "5.1e-05")
+    assert next(read(EFA + HEAD + tiny, 400.0, 0.5)) == (ALL_REDUCE, 5.1e-05)
+
+
 def test_what_cannot_be_read_is_told() -> None:
     said = "ip-10-0-1-7: Test CUDA failure common.cu:1007 'out of memory'\n"
     assert list(read(said, 1.0, 0.5)) == [told(f"all_reduce_perf: it says '{said.strip()}'")]
@@ -116,6 +121,19 @@ class TestProgram:
         monkeypatch.setattr(collectives, "probe", fails)
         found = list(all_reduce(NODES, 400.0, 0.5))
         assert found == [told("all_reduce_perf: no answer within 300 s")]
+        assert not asked
+
+    def test_wrong_sums_are_told_though_the_program_ends_badly(
+        self, asked: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fails(*_: str, seconds: float) -> str:
+            error = ProbeFailed(f"mpirun noticed that a process ended within {seconds:g} s")
+            error.said = HEAD + END.replace("0 OK", "3 FAILED")
+            raise error
+
+        monkeypatch.setattr(collectives, "probe", fails)
+        found = list(all_reduce(NODES, 400.0, 0.5))
+        assert found == [told("all_reduce_perf: its sums are wrong")]
         assert not asked
 
     def test_an_image_without_it_is_told(
