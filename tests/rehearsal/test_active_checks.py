@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from slurmpod.operations.idle_checks import read_newest
 from slurmpod.rehearsal.shell import Shell
 from slurmpod_exporter.collectors import idle_checks
 from tests.rehearsal.conftest import wait_until
@@ -172,3 +173,5 @@ def test_the_slow_one_of_a_pair_is_known_by_a_second_partner(cluster: Cluster) -
     assert not any("slurmpod" in cluster.state(name) for name in others)
     assert cluster.summary()["bad"] == [bad]
     assert 0 < cluster.history(bad)[-1]["numbers"]["pair MiB/s"] < 1
+    worst, *_ = read_newest(cluster.head.run([*ROUND, "--newest"])).nodes
+    assert (worst.name, worst.is_bad) == (bad, True)
