@@ -5,11 +5,16 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from slurmpod.cli.output import print_json, say
 from slurmpod.jobs.render import Job
 from slurmpod.whole_file import write_whole
+
+DEEP = 3
+"""Names in the path of a file from which on it is not listed alone."""
 
 
 def show_job(options: argparse.Namespace, job: Job) -> None:
@@ -20,9 +25,18 @@ def show_job(options: argparse.Namespace, job: Job) -> None:
         sizes = {name: len(content) for name, content in job.files.items()}
         print_json({"folder": job.folder, "script": job.script, "files": sizes})
         return
-    for name, content in job.files.items():
-        sys.stdout.write(f"{len(content):>8}  {name}\n")
+    for name, size in _listed(job.files).items():
+        sys.stdout.write(f"{size:>8}  {name}\n")
     _say_next(options, job)
+
+
+def _listed(files: Mapping[str, bytes]) -> Mapping[str, int]:
+    """Return sizes by name; a folder of what is brought along, as of packages, counts as one."""
+    sizes: Counter[str] = Counter()
+    for name, content in files.items():
+        parts = name.split("/")
+        sizes[name if len(parts) < DEEP else "/".join((*parts[: DEEP - 1], ""))] += len(content)
+    return sizes
 
 
 def write_job(folder: Path, job: Job) -> None:

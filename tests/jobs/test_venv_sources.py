@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -73,7 +74,8 @@ class TestCommand:
             f"gitty @ git+{address}/gitty.git@{commit}",
             f"mine @ ./sources/{copy.name}",
         ]
-        told = capsys.readouterr().err
+        shown, told = capsys.readouterr()
+        assert re.search(rf"^ +\d+  sources/{copy.name}/$", shown, re.MULTILINE)
         assert "the job builds first 1.2, which has no wheel\n" in told
         assert f"the job builds gitty from git: commit {commit[:12]} of main\n" in told
         assert "the job builds mine from .\n" in told
