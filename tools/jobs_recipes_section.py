@@ -110,9 +110,11 @@ wheel is kept in `built-wheels` beside the environment, under the digest of its 
 and the processor: another environment with the same source does not build it again, and one that
 was changed since is built anew. Nothing is removed there. What builds need themselves, such as
 setuptools, pip takes from the index as it is then. Packages whose build imports others of the
-environment (`--no-build-isolation`) cannot be built so: build these by hand, and give all wheels
-with `--wheels`. A build that fails ends the job with the package, the last lines, and the place of
-its log. uv asks some packages for their needs by running part of their build where you are.
+environment, as that of flash-attn does PyTorch, are built when all others are installed, if
+`pyproject.toml` names them under `tool.uv.no-build-isolation-package`; what their build needs has
+to be among the packages, and a wheel of them is kept for these pins alone. A build that fails ends
+the job with the package, the last lines, and the place of its log. uv asks some packages for their
+needs by running part of their build where you are.
 """
 
 ON_THE_CLUSTER = """\

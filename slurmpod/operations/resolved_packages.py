@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -47,7 +48,8 @@ def packages_of(
         words = ["pip", "compile", "--python-version", python, "--python-platform", platform]
         words += ["--index-url", index] if index else []
         text = _compiled((*words, *FORM, file.name), file)
-    return file, read_lock(str(file), text, python, platform.partition("-")[0])
+    processor = platform.partition("-")[0]
+    return file, read_lock(str(file), text, python, processor, _not_alone(file))
 
 
 def _compiled(words: Sequence[str], file: Path) -> str:
@@ -75,6 +77,18 @@ def _file_of(repository: Path) -> Path:
             f"name a file such as {', '.join(names[:-1])} or {names[-1]}, or a folder that has one",
         )
     return found[0]
+
+
+def _not_alone(file: Path) -> frozenset[str]:
+    """Return the packages that uv would build among the others: its setting in the project."""
+    project = file.with_name(PROJECT)
+    try:
+        text = project.read_text(encoding="utf-8") if project.is_file() else ""
+        settings = tomllib.loads(text).get("tool", {}).get("uv", {})
+        names = settings.get("no-build-isolation-package", ())
+        return frozenset(re.sub(r"[-_.]+", "-", each).lower() for each in names)
+    except (ValueError, AttributeError, TypeError) as error:
+        raise JobRefused(f"{project} cannot be read: {error}", "mend it") from None
 
 
 def _uv(words: Sequence[str], file: Path) -> subprocess.CompletedProcess[str]:

@@ -274,6 +274,11 @@ class TestFromARepository:
         said = capsys.readouterr().err
         assert "uv cannot resolve" in said
         assert "absent" in said
+        (repository / "requirements.txt").write_text("tiny\n")
+        (repository / "pyproject.toml").write_text("[tool]\nuv = 1\n")
+        command[-1] += "/requirements.txt"
+        assert run(command) == ExitCode.USAGE
+        assert "pyproject.toml cannot be read" in capsys.readouterr().err
 
 
 AWS = """\

@@ -37,6 +37,14 @@ def lines(*packages: str) -> list[str]:
 
 
 class TestWhatIsBuilt:
+    def test_some_are_built_among_the_others(self) -> None:
+        listed = package("flash-attn", SDIST) + package("alone", SDIST)
+        locked = read_lock("uv.lock", listed, "3.10", "x86_64", {"flash-attn"})
+        assert [each.line for each in locked.sources] == [
+            f"flash-attn==1 --no-build-isolation --hash=sha256:{OTHER}\n",
+            f"alone==1 --hash=sha256:{OTHER}\n",
+        ]
+
     def test_only_what_has_no_wheel_for_the_nodes(self) -> None:
         locked = read_lock(
             "uv.lock",

@@ -64,13 +64,15 @@ class TestCommand:
     ) -> None:
         commit = tiny_repository(web, "gitty")
         mine = tiny_folder(tmp_path, "mine")
+        with (mine / "pyproject.toml").open("a") as project:
+            project.write('[tool.uv]\nno-build-isolation-package = ["First"]\n')
         git = f"gitty @ git+{address}/gitty.git@main"
         (mine / "requirements.txt").write_text(f"first\n{git}\n-e .\n")
         out = self.made(tmp_path, address)
         (copy,) = (out / "sources").iterdir()
         assert (out / "requirements.txt").read_text() == ""
         assert sorted((out / "sources.txt").read_text().splitlines()) == [
-            f"first==1.2 --hash=sha256:{digest(web, 'first')}",
+            f"first==1.2 --no-build-isolation --hash=sha256:{digest(web, 'first')}",
             f"gitty @ git+{address}/gitty.git@{commit}",
             f"mine @ ./sources/{copy.name}",
         ]
@@ -210,12 +212,15 @@ class TestProgram:
         gitty = f"gitty @ git+{address}/gitty.git@{tiny_repository(web, 'gitty')}"
         absent = "absent==3 ; sys_platform == 'win32' --hash=sha256:" + "1" * 64
         tiny_folder(job.folder / "sources", "mine")
-        done = job.run(first, gitty, "mine @ ./sources/mine", absent)
+        late = tiny_folder(job.folder / "sources", "late") / "backend.py"
+        late.write_text(f"{late.read_text()}import gitty\n")
+        among = "late @ ./sources/late --no-build-isolation"
+        done = job.run(among, first, gitty, "mine @ ./sources/mine", absent)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "absent is not for this node" in done.stdout
-        asked = "import first, gitty, mine; print(first.VERSION, gitty.VERSION, mine.VERSION)"
+        asked = "import first, gitty, late, mine; print(late.VERSION, mine.VERSION)"
         python = [str(job.name / "bin" / "python"), "-c", asked]
-        assert subprocess.run(python, capture_output=True, text=True).stdout == "1.2 1.2 1.2\n"
+        assert subprocess.run(python, capture_output=True, text=True).stdout == "1.2 1.2\n"
         with (job.folder / "sources/mine/backend.py").open("a") as backend:
             backend.write("# changed\n")
         done = job.build(first, gitty, "mine @ ./sources/mine")

@@ -6,7 +6,8 @@ Source: Python packaging user guide, "pylock.toml Specification".
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from slurmpod.jobs.venv.pins import checked_requirements
@@ -22,8 +23,13 @@ class Locked(Value):
     sources: tuple[Source, ...] = ()
 
 
-def read_lock(file: str, text: str, python: str, processor: str) -> Locked:
-    """Return what a lock installs on nodes; raises InvalidEnvironment with all that cannot be."""
+def read_lock(
+    file: str, text: str, python: str, processor: str, not_alone: Container[str] = ()
+) -> Locked:
+    """Return what a lock installs on nodes; raises InvalidEnvironment with all that cannot be.
+
+    Packages that are `not_alone` need others of the environment while they are built.
+    """
     pins: list[str] = []
     sources: list[Source] = []
     reasons: list[NoSource] = []
@@ -34,7 +40,7 @@ def read_lock(file: str, text: str, python: str, processor: str) -> Locked:
             reasons.append(reason)
             continue
         if source:
-            sources.append(source)
+            sources.append(replace(source, is_alone=source.name not in not_alone))
         else:
             pins.append(_pin(package))
     refuse(file, reasons)

@@ -27,7 +27,10 @@ HEX_SHOWN = 12
 
 
 class Source(Value):
-    """A package that is built on a node. `folder` is where it lies here, where it does."""
+    """A package that is built on a node. `folder` is where it lies here, where it does.
+
+    It is built alone, or among the packages of the environment, if it says so (`is_alone`).
+    """
 
     name: str
     requirement: str
@@ -35,12 +38,14 @@ class Source(Value):
     told: str
     hashes: tuple[str, ...] = ()
     folder: str = ""
+    is_alone: bool = True
 
     @property
     def line(self) -> str:
         """The line of the list of sources; its words are those of a list of requirements."""
         marked = f"{self.requirement} ; {self.marker}" if self.marker else self.requirement
-        return " ".join((marked, *(f"--hash=sha256:{each}" for each in self.hashes))) + "\n"
+        among = () if self.is_alone else ("--no-build-isolation",)
+        return " ".join((marked, *among, *(f"--hash=sha256:{each}" for each in self.hashes))) + "\n"
 
     def copied_to(self, place: str) -> Source:
         """Return the folder as a node finds it: below the job's, at this place."""

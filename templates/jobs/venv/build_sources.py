@@ -22,16 +22,22 @@ from pathlib import Path
 
 SHA256 = "SHA256"
 LAST_LINES = 20
+REQUIREMENTS = Path("requirements.txt")
+NOT_ALONE = " --no-build-isolation"
 FOLDER = re.compile(r"(?P<name>\S+) @ \./(?P<path>[^\s#]+)")
 LACKING = "choose nodes that have what it needs, such as a compiler or git: --partition, or --group"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A line of the list: a requirement, as pip reads it, and the SHA-256 that it may have."""
+    """A line of the list: a requirement, as pip reads it, and the SHA-256 that it may have.
+
+    It is built alone, or else among the packages of the environment, which it then depends on.
+    """
 
     requirement: str
     hashes: tuple[str, ...]
+    alone: bool
 
     @property
     def name(self) -> str:
@@ -51,6 +57,8 @@ class Source:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         for text in (self.requirement, *self.hashes, version, *processor):
             digest.update(f"{text}\n".encode())
+        if not self.alone:
+            digest.update(REQUIREMENTS.read_bytes())
         for path in sorted(self.folder.rglob("*")) if self.folder else ():
             if path.is_file():
                 content = path.read_bytes()
@@ -65,6 +73,10 @@ class Builder:
     pip: tuple[str, ...]
     index: tuple[str, ...]
     kept: Path
+
+    def wheels(self, sources: Sequence[Source]) -> list[Path]:
+        """Return the wheels of all that are for this node."""
+        return [wheel for each in sources if (wheel := self.wheel(each))]
 
     def wheel(self, source: Source) -> Path | None:
         """Return the wheel, which was kept or is built; None where its marker excludes the node."""
@@ -88,6 +100,8 @@ class Builder:
         options = ["--no-cache-dir", "--no-deps", "--wheel-dir", str(made), *self.index]
         if source.hashes:
             options.append("--require-hashes")
+        if not source.alone:
+            options.append("--no-build-isolation")
         if "==" in source.requirement.partition(" ; ")[0]:
             options += ["--no-binary", source.name]
         command = [*self.pip, "wheel", *options, "--requirement", str(listed)]
@@ -106,8 +120,12 @@ class Builder:
 
 def sources_of(listed: Path | None) -> list[Source]:
     """Return what is to be built."""
-    lines = listed.read_text().splitlines() if listed else []
-    return [Source(each, tuple(hashes)) for each, *hashes in (x.split(" --hash=") for x in lines)]
+    return [_source(line) for line in listed.read_text().splitlines()] if listed else []
+
+
+def _source(line: str) -> Source:
+    words, *hashes = line.split(" --hash=")
+    return Source(words.removesuffix(NOT_ALONE), tuple(hashes), not words.endswith(NOT_ALONE))
 
 
 def pins_of(wheels: Sequence[Path]) -> Iterator[str]:

@@ -18,9 +18,8 @@ import tempfile
 import venv
 from pathlib import Path
 
-from build_sources import Builder, Source, pins_of, sources_of
+from build_sources import REQUIREMENTS, Builder, Source, pins_of, sources_of
 
-REQUIREMENTS = Path("requirements.txt")
 COMPLETE = "COMPLETE"
 BUILT = "built-wheels"
 PIP = ("-m", "pip", "--no-input", "--disable-pip-version-check")
@@ -70,14 +69,22 @@ def _make(folder: Path, sources: list[Source], options: argparse.Namespace) -> N
 
 
 def _built(folder: Path, sources: list[Source], index: tuple[str, ...]) -> tuple[str, ...]:
-    """Build the sources, or find their wheels; return what pip installs of them."""
+    """Build the sources, or find their wheels; return what pip installs of them.
+
+    Those that are not built alone come last, when all others are installed.
+    """
     if not sources:
         return ()
     builder = Builder((str(folder / "bin" / "python"), *PIP), index, folder.with_name(BUILT))
-    wheels = [wheel for each in sources if (wheel := builder.wheel(each))]
     pins = folder / "built.txt"
+    given = ("--requirement", str(pins))
+    wheels = builder.wheels([each for each in sources if each.alone])
     pins.write_text("".join(pins_of(wheels)))
-    return ("--requirement", str(pins))
+    if late := [each for each in sources if not each.alone]:
+        _install(folder, "--no-deps", *given, *index)
+        wheels += builder.wheels(late)
+        pins.write_text("".join(pins_of(wheels)))
+    return given
 
 
 def _fetch(addresses: list[str], wheels: str, region: str) -> None:
