@@ -18,7 +18,9 @@ slurmctld still reads what the unit has mended: the program looks again before i
 Limits of partitions cannot be in slurmpod.conf: a second PartitionName line of one partition ends
 slurmctld, and ReconfigFlags=KeepPartInfo freezes the nodes of a partition that grows. At each of
 its starts slurmctld runs SlurmctldPrimaryOnProg, and every `scontrol reconfigure` is one (Slurm
-24.11 and 25.11): that program sets the limits.
+24.11 to 26.05): that program lets another one set the limits, and does not wait for it. slurmctld
+26.05 answers nobody before its program has ended, so that each `scontrol` in it would wait for the
+ten seconds of MessageTimeout, and everybody with it.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ SLURMPOD_CONF = f"{slurm.CONFIGURATION}/slurmpod.conf"
 IN_FORCE = f"{SLURMPOD_CONF}.in-force"
 """A copy of what slurmctld has taken, or will read at its first start."""
 
+START_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-start"
 LIMITS_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-limits"
 KEEPER_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-keep"
 TOPOLOGY_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-topology"
@@ -187,7 +190,7 @@ def slurmpod_conf(settings: SlurmSettings, options: NodeOptions | None = None) -
     """
     parameters = dict(settings.configuration)
     if settings.partitions:
-        parameters["SlurmctldPrimaryOnProg"] = LIMITS_PROGRAM
+        parameters["SlurmctldPrimaryOnProg"] = START_PROGRAM
     if options and options.ssh_needs_job:
         name = next((name for name in parameters if name.lower() == "prologflags"), "PrologFlags")
         flags = parameters.get(name, "").split(",")
@@ -198,18 +201,26 @@ def slurmpod_conf(settings: SlurmSettings, options: NodeOptions | None = None) -
     return "".join(f"{line}\n" for line in [f"{NOTE}; included by slurm.conf.", *lines])
 
 
-def limits_program(partitions: Mapping[str, Mapping[str, str]], *, then: str) -> str:
-    """Return the script that sets the limits of partitions; it runs as the user `slurm`.
+def start_program(*, then: str) -> str:
+    """Return the script that slurmctld runs at its start, as the user `slurm`.
 
-    Slurm runs only one program: `then` is another one that has to be run too, or empty.
+    The limits are set in a session of their own, as Slurm ends what its program leaves behind. It
+    runs only one program: `then` is another one that has to be run too, or empty.
     """
-    lines = ["#!/bin/sh", f"{NOTE}; slurmctld runs it when it starts.", "status=0"]
+    lines = ["#!/bin/sh", f"{NOTE}; slurmctld runs it when it starts, and waits for its end."]
+    lines.append(f"setsid --fork {LIMITS_PROGRAM} </dev/null >/dev/null 2>&1")
+    if then:
+        lines.append(f"[ ! -x {then} ] || {then}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def limits_program(partitions: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the script that sets the limits of partitions."""
+    lines = ["#!/bin/sh", f"{NOTE}.", "status=0"]
     for name, options in partitions.items():
         given = [f"{option}={value}" for option, value in sorted(options.items())]
         words = (f"{slurm.COMMANDS}/scontrol", "update", f"PartitionName={name}", *given)
         lines.append(f"{shlex.join(words)} || status=$?")
-    if then:
-        lines.append(f"[ ! -x {then} ] || {then}")
     return "".join(f"{line}\n" for line in [*lines, "exit $status"])
 
 

@@ -78,7 +78,7 @@ def check_slurm_files(wanted: SlurmSettings) -> None:
     assert found == wanted.configuration
     assert all(read)
 
-    program = limits_program(wanted.partitions, then="")
+    program = limits_program(wanted.partitions)
     script = RECORDER + program.replace(f"{slurm.COMMANDS}/scontrol", "record")
     printed = subprocess.run(["sh", "-c", script], capture_output=True, check=True).stdout
     arguments = [

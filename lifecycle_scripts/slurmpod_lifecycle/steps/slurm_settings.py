@@ -11,10 +11,12 @@ from slurmpod_lifecycle.slurm_files import (
     KEEPER_UNIT,
     LIMITS_PROGRAM,
     SLURMPOD_CONF,
+    START_PROGRAM,
     WATCH_UNIT,
     keeper_program,
     limits_program,
     slurmpod_conf,
+    start_program,
 )
 from slurmpod_lifecycle.step import CommandFailed, StepFailed
 from slurmpod_lifecycle.steps.accounting import ACCOUNTING_CONF
@@ -80,7 +82,8 @@ class SlurmSettings(NodeStep):
         settings = self.node.settings
         takeover = TAKEOVER_PROGRAM if settings.multi_head else ""
         return {
-            LIMITS_PROGRAM: limits_program(settings.slurm.partitions, then=takeover),
+            START_PROGRAM: start_program(then=takeover),
+            LIMITS_PROGRAM: limits_program(settings.slurm.partitions),
             KEEPER_PROGRAM: self._keeper(),
         }
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -16,9 +17,11 @@ from slurmpod_lifecycle.slurm_files import (
     KEEPER_PROGRAM,
     LIMITS_PROGRAM,
     SLURMPOD_CONF,
+    START_PROGRAM,
     keeper_program,
     limits_program,
     slurmpod_conf,
+    start_program,
 )
 from slurmpod_lifecycle.step import CommandFailed, NotYet, StepFailed
 from slurmpod_lifecycle.steps.shared_state import TAKEOVER_PROGRAM
@@ -180,7 +183,7 @@ class TestStep:
         settings = SlurmSettings(controller_of_two(slurm=WANTED))
         machine_of(settings.node).fail(IS_ACTIVE)
         settings.apply()
-        assert TAKEOVER_PROGRAM in machine_of(settings.node).files[LIMITS_PROGRAM]
+        assert TAKEOVER_PROGRAM in machine_of(settings.node).files[START_PROGRAM]
 
 
 class TestConf:
@@ -189,19 +192,36 @@ class TestConf:
         assert text.splitlines()[1:] == ["KillWait=60", 'MailDomain="a b"']
 
     def test_names_the_program_only_where_partitions_have_limits(self) -> None:
-        assert f"SlurmctldPrimaryOnProg={LIMITS_PROGRAM}" in slurmpod_conf(WANTED)
+        assert f"SlurmctldPrimaryOnProg={START_PROGRAM}" in slurmpod_conf(WANTED)
         assert "SlurmctldPrimaryOnProg" not in slurmpod_conf(SLURM)
 
 
 class TestLimits:
     def test_every_partition_is_updated_though_one_fails(self) -> None:
         partitions = {"odd": {"MaxTime": "1; reboot"}, "cpu": {"MaxNodes": "1"}}
-        lines = limits_program(partitions, then="").splitlines()
+        lines = limits_program(partitions).splitlines()
         assert lines[3:] == [
             "/opt/slurm/bin/scontrol update PartitionName=odd 'MaxTime=1; reboot' || status=$?",
             "/opt/slurm/bin/scontrol update PartitionName=cpu MaxNodes=1 || status=$?",
             "exit $status",
         ]
+
+
+class TestStart:
+    """slurmctld 26.05 answers nobody while it waits for this program."""
+
+    def test_does_not_wait_for_the_limits_that_slurmctld_has_to_take(self, tmp_path: Path) -> None:
+        answer, told = tmp_path / "answer", tmp_path / "told"
+        for pipe in (answer, told):
+            os.mkfifo(pipe)
+        limits = tmp_path / "limits"
+        limits.write_text(f"#!/bin/sh\nread -r word <{answer}\necho $word >{told}\n")
+        limits.chmod(0o755)
+        program = start_program(then="").replace(LIMITS_PROGRAM, str(limits))
+        done = subprocess.run(["sh", "-c", program], check=True, capture_output=True, timeout=60)
+        assert (done.stdout, done.stderr) == (b"", b"")
+        answer.write_text("set\n")
+        assert told.read_text() == "set\n"
 
 
 class TestKeeper:
