@@ -20,9 +20,6 @@ ALLOCATION_SECONDS = 60
 
 RECORD_TIMEOUT_SECONDS = 60
 POLL_SECONDS = 0.2
-NO_ANSWER = "Socket timed out on send/recv operation"
-"""What Slurm's commands say where slurmctld answers too late, as on a machine that is busy."""
-
 NAME = "first-job"
 SACCT_FIELDS = "JobID%8,JobName%10,Partition%9,NNodes%6,NodeList%33,State%9,ExitCode%8"
 
@@ -50,22 +47,11 @@ def wait_until_idle(shell: Shell) -> str:
     """Wait until `sinfo` shows every node idle and return what it prints then."""
     deadline = time.monotonic() + IDLE_TIMEOUT_SECONDS
     while True:
-        states = _answer(shell, deadline, "sinfo", "--noheader", "--Node", "--format=%T")
-        if set(states.split()) == {"idle"}:
-            return _answer(shell, deadline, "sinfo")
+        states = set(shell.run(["sinfo", "--noheader", "--Node", "--format=%T"]).split())
+        if states == {"idle"}:
+            return shell.run(["sinfo"])
         if time.monotonic() > deadline:
             raise CommandFailed(f"not all nodes became idle:\n{shell.run(['sinfo', '--Node'])}")
-        time.sleep(POLL_SECONDS)
-
-
-def _answer(shell: Shell, deadline: float, *question: str) -> str:
-    """Return what slurmctld answers, which is asked again where it was too late with that."""
-    while True:
-        try:
-            return shell.run(question)
-        except CommandFailed as failure:
-            if NO_ANSWER not in str(failure) or time.monotonic() > deadline:
-                raise
         time.sleep(POLL_SECONDS)
 
 
@@ -150,7 +136,7 @@ def _wait_until_ended(shell: Shell, job: str) -> None:
     """Wait until a job has ended well; `sbatch --wait` would ask only every ten seconds."""
     deadline = time.monotonic() + JOB_TIMEOUT_SECONDS
     while True:
-        description = _answer(shell, deadline, "scontrol", "--oneliner", "show", "job", job)
+        description = shell.run(["scontrol", "--oneliner", "show", "job", job])
         if "JobState=COMPLETED" in description:
             return
         is_over = not any(f"JobState={state}" in description for state in UNFINISHED)

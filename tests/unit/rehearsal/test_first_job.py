@@ -12,13 +12,7 @@ from typing import Any
 import pytest
 
 from slurmpod.rehearsal import first_job as first_job_module
-from slurmpod.rehearsal.first_job import (
-    NO_ACCOUNTING,
-    NO_ANSWER,
-    FirstJob,
-    run_first_job,
-    wait_until_idle,
-)
+from slurmpod.rehearsal.first_job import NO_ACCOUNTING, FirstJob, run_first_job
 from slurmpod.rehearsal.rehearse import Outcome, RehearsedFor
 from slurmpod.rehearsal.report import as_data, print_outcome
 from slurmpod.rehearsal.shell import CommandFailed, Shell
@@ -54,20 +48,6 @@ class LateRecord(Shell):
         if "--noheader" in command:
             self._state = next(self._states, self._state)
         return self._state
-
-
-class Busy(Shell):
-    """A node whose slurmctld is too late with some answers, and then gives one after another."""
-
-    def __init__(self, late: int, *answers: str) -> None:
-        super().__init__(Path("/"), "login")
-        self._failures = iter([NO_ANSWER] * late)
-        self._answers = iter(answers)
-
-    def run(self, command: Sequence[str], *, stdin: str = "") -> str:
-        if failure := next(self._failures, ""):
-            raise CommandFailed(f"{command[0]} on login ended with 1:\n{failure}")
-        return next(self._answers)
 
 
 def first_job(
@@ -129,17 +109,6 @@ def test_the_reason_is_told_where_the_environment_asks_for_none() -> None:
 def test_records_that_our_own_scripts_should_have_kept_are_missed() -> None:
     with pytest.raises(CommandFailed, match="storage is disabled"):
         first_job(own_scripts=False)
-
-
-def test_a_slurmctld_that_answers_late_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "sleep", lambda _: None)
-    assert wait_until_idle(Busy(2, "mixed idle", "idle", "all of it")) == "all of it"
-
-
-def test_a_slurmctld_that_never_answers_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_job_module, "IDLE_TIMEOUT_SECONDS", 0)
-    with pytest.raises(CommandFailed, match=NO_ANSWER):
-        wait_until_idle(Busy(3))
 
 
 def test_a_record_that_comes_late_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
