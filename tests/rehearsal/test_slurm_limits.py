@@ -238,6 +238,12 @@ class TestLater:
         cluster.root(event)
         wait_until(cluster.has_limits, f"limits after {event}")
 
+    def test_slurmctld_never_waits_for_who_waits_for_it(self, cluster: Cluster) -> None:
+        """Else its log says that the program of its start failed, after seconds of silence."""
+        log = cluster.root("cat /var/log/slurm/slurmctld.log")
+        assert "Running SlurmctldPrimaryOnProg" in log
+        assert "SlurmctldPrimaryOnProg exit status" not in log
+
     def test_hyperpod_may_write_slurm_conf_anew(self, cluster: Cluster) -> None:
         conf = "/opt/slurm/etc/slurm.conf"
         cluster.root(
