@@ -8,12 +8,12 @@ import os
 import signal
 import sys
 
-from embedded_aws.ending import Ending
 from embedded_aws.garbage import collect_garbage_rarely
 from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.isolation import shell_lines
 from embedded_aws.moto_setup import WrongMotoVersion
 from embedded_aws.server import EmbeddedAws, PortInUse
+from embedded_aws.shutdown import Shutdown
 
 _ACCOUNT_DIGITS = 12
 
@@ -22,7 +22,7 @@ def main() -> None:
     """Serve, and print the variables that lead a shell's AWS tools here."""
     collect_garbage_rarely()
     options = _options()
-    ending = Ending(signal.SIGINT, signal.SIGTERM)
+    ending = Shutdown(signal.SIGINT, signal.SIGTERM)
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
         aws = EmbeddedAws(

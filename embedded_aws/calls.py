@@ -22,7 +22,7 @@ from moto.core.routing import get_service_router
 from moto.core.utils import get_service_model
 from werkzeug.exceptions import NotFound
 
-from embedded_aws.flaws import Flaw, missing, unknown_operation, unreadable, wrong_types
+from embedded_aws.malformed import Malformed, missing, unknown_operation, unreadable, wrong_types
 
 _SCOPE_PARTS = 5
 
@@ -97,7 +97,7 @@ class Call:
     protocol: str
     method: str
     given: Mapping[str, Any]
-    flaw: Flaw | None = None
+    flaw: Malformed | None = None
     """Why no service would look at the call, if so; then nothing is given."""
 
 
@@ -134,7 +134,9 @@ def body_of(environ: dict[str, Any]) -> bytes:
     return bytes(body)
 
 
-def _by_model(request: Request, service: str) -> tuple[str, str, Mapping[str, Any], Flaw | None]:
+def _by_model(
+    request: Request, service: str
+) -> tuple[str, str, Mapping[str, Any], Malformed | None]:
     """Return protocol, operation, input and flaw; nothing for services that botocore lacks."""
     name = _MODELS.get(service, service)
     try:

@@ -19,7 +19,7 @@ from slurmpod.resolve import Resolved
 from slurmpod.rules.check import all_sound
 from slurmpod_cdk.build import add_stacks
 from slurmpod_cdk.feature_flags import set_feature_flags
-from slurmpod_cdk.given import Given, Unusable, given_network, given_roles
+from slurmpod_cdk.supplied import Given, Unusable, given_network, given_roles
 
 
 class UnusableEnvironment(ValueError):

@@ -15,7 +15,7 @@ from slurmpod.jobs.planning.meshes import fit_of
 from slurmpod.jobs.planning.models import MODELS, Model
 from slurmpod.jobs.planning.plan import plan_for
 from slurmpod.jobs.planning.speed import speed_of, utilization
-from slurmpod.jobs.planning.wish import wish_of
+from slurmpod.jobs.planning.training_spec import wish_of
 from slurmpod.value import Value
 
 A100, H100 = "ml.p4de.24xlarge", "ml.p5.48xlarge"

@@ -23,7 +23,7 @@ from threading import Event, RLock
 from typing import Any
 
 from embedded_aws.cloudformation.changes import active_resources, resolve_properties, update_problem
-from embedded_aws.cloudformation.neighbourhood import Neighbourhood
+from embedded_aws.cloudformation.exports import Neighbourhood
 from embedded_aws.cloudformation.provisioner import Provisioner, ResourceFailed
 from embedded_aws.cloudformation.stack import DeletionRequest, Stack, StackResource, Submission
 from embedded_aws.resources.registry import provider_for

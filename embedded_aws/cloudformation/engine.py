@@ -20,7 +20,7 @@ from embedded_aws.cloudformation.deployment import (
     delete_stack,
 )
 from embedded_aws.cloudformation.drift import Drift, drift_of
-from embedded_aws.cloudformation.neighbourhood import Neighbourhood
+from embedded_aws.cloudformation.exports import Neighbourhood
 from embedded_aws.cloudformation.provisioner import Provisioner
 from embedded_aws.cloudformation.stack import (
     BROKEN,

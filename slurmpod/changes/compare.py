@@ -16,8 +16,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from slurmpod.changes.change import Change, FieldPath
-from slurmpod.changes.several_fields import FILE_SYSTEM_LOST, changes_of_several_fields
-from slurmpod.changes.written_out import CONSEQUENCES, written_out_with_files
+from slurmpod.changes.combined import FILE_SYSTEM_LOST, changes_of_several_fields
+from slurmpod.changes.expanded import CONSEQUENCES, written_out_with_files
 from slurmpod.deploy.deployment_record import FILES, in_files, is_content
 from slurmpod.environment.base import Effect, Kind, effect_of
 from slurmpod.environment.descriptions import entry_section, section_in

@@ -21,7 +21,7 @@ from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import counted, if_interrupted, print_json, say, say_next
 from slurmpod.operations.adopt import Adoption, ExistingLines, adopt, plan_adoption
 from slurmpod.operations.deployed import require_account
-from slurmpod.operations.leftovers import Leftover
+from slurmpod.operations.retained import Leftover
 from slurmpod.problems import ExitCode
 
 

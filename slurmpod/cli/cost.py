@@ -20,8 +20,8 @@ from slurmpod.aws.clients import clients_of
 from slurmpod.aws.cluster import ClusterView
 from slurmpod.cli.cost_goodput import goodput_data, goodput_lines
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.moments import HOW_TO_SAY, moment_before
 from slurmpod.cli.output import counted, print_json, say, say_next
+from slurmpod.cli.times import HOW_TO_SAY, parse_time
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.cost import (
     USED,
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> ExitCode:
     """Print the bill."""
     now = datetime.now(UTC)
-    since, until = moment_before(options.since, now), moment_before(options.until, now)
+    since, until = parse_time(options.since, now), parse_time(options.until, now)
     if since is None or until is None or since >= until:
         say(f"--since {options.since} --until {options.until}: {HOW_TO_SAY}, the earlier one first")
         return ExitCode.USAGE

@@ -25,15 +25,15 @@ from slurmpod.cli.preflight import asked
 from slurmpod.cli.stack_work import StackWork, stack_named, work_folder
 from slurmpod.deploy.permissions.rights import rights_of_users
 from slurmpod.environment.cluster import Role
+from slurmpod.operations.attempt import plain
 from slurmpod.operations.check_job import CheckedJob, run_check_job
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.difference import Difference, compared_with_deployed
+from slurmpod.operations.drained_run import workers_of
 from slurmpod.operations.late_nodes import LateGroup, late_groups
 from slurmpod.operations.lifecycle import NodeReport
 from slurmpod.operations.migration.moves import moves_in
-from slurmpod.operations.out_of_the_way import workers_of
-from slurmpod.operations.owed_scripts import FILE, Owed
-from slurmpod.operations.reading import plain
+from slurmpod.operations.pending_scripts import FILE, PendingScripts
 from slurmpod.operations.rollout import (
     plan_rollout,
     run_rollout,
@@ -126,7 +126,7 @@ class Work:
         self._stacks = StackWork.of(options.file, self._resolved, folder, clients)
         self._nodes = self._stacks.nodes
         self.difference: Difference = compared_with_deployed(clients, self._resolved)
-        owed = Owed.read(self._due)
+        owed = PendingScripts.read(self._due)
         self._workers_first = owed.workers_first or workers_go_first(self.difference.changes)
         self.stale: tuple[Node, ...] = self._stale(owed)
         self._owed = {node.instance_id for node in self.stale} | self._still_there(owed)
@@ -246,12 +246,12 @@ class Work:
     def _say(self, line: str) -> None:
         self._stacks.progress.note(f"  {line}")
 
-    def _stale(self, owed: Owed) -> tuple[Node, ...]:
+    def _stale(self, owed: PendingScripts) -> tuple[Node, ...]:
         if not self._has_nodes:
             return ()
         return stale_nodes(self._nodes, self._resolved, owed.instance_ids)
 
-    def _still_there(self, owed: Owed) -> set[str]:
+    def _still_there(self, owed: PendingScripts) -> set[str]:
         """Return what an earlier deployment owes to nodes that are there, also if none runs now."""
         if not (owed.instance_ids and self._has_nodes):
             return set(owed.instance_ids)
@@ -267,7 +267,7 @@ class Work:
     def _remember(self, instance_ids: set[str]) -> None:
         """Keep which nodes are owed their scripts; without the cluster's stack nothing changes."""
         if self._is_of_cluster:
-            Owed(tuple(sorted(instance_ids)), self._workers_first).write(self._due)
+            PendingScripts(tuple(sorted(instance_ids)), self._workers_first).write(self._due)
 
     def _data(self) -> dict[str, Any]:
         stacks = [self._only] if self._only else [*self._resolved.stacks.in_order()]

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from slurmpod.cli.output import counted
+from slurmpod.operations.attempt import Unavailable
 from slurmpod.operations.gpu_use import GpuUse
-from slurmpod.operations.reading import Unread
 from slurmpod.slurm.gpus import HeldGpus
 from slurmpod.slurm.queue import QueuedJob
 
@@ -18,14 +18,16 @@ MOST_JOBS = 6
 
 
 def gpus_by_job(
-    jobs: Iterable[QueuedJob], held: Sequence[HeldGpus] | None, use: Mapping[str, GpuUse] | Unread
+    jobs: Iterable[QueuedJob],
+    held: Sequence[HeldGpus] | None,
+    use: Mapping[str, GpuUse] | Unavailable,
 ) -> RenderableType:
     """Return who holds which GPUs, and what they do with them."""
     if held is None:
         return Text.assemble(("unknown: ", "yellow"), "Slurm does not tell who holds them")
     if not held:
         return Text("no job holds any")
-    known = {} if isinstance(use, Unread) else use
+    known = {} if isinstance(use, Unavailable) else use
     users = {job.id: job.user for job in jobs}
     by_job: dict[str, list[HeldGpus]] = {}
     for each in held:
@@ -33,12 +35,12 @@ def gpus_by_job(
     rows = sorted(by_job.items(), key=lambda row: (-_idle(known.get(row[0])), -_count(row[1])))
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for job, parts in rows[:MOST_JOBS]:
-        does = Text() if isinstance(use, Unread) else _use(use.get(job))
+        does = Text() if isinstance(use, Unavailable) else _use(use.get(job))
         table.add_row(*map(Text, (job, users[job], str(_count(parts)), _places(parts))), does)
     lines: list[RenderableType] = [Text(_sum(by_job, users)), table]
     if more := rows[MOST_JOBS:]:
         lines.append(Text(f"and {counted(len(more), 'more job')}: see --json", "dim"))
-    if isinstance(use, Unread):
+    if isinstance(use, Unavailable):
         lines.append(Text.assemble(("use unknown: ", "yellow"), use.why))
     return Group(*lines)
 

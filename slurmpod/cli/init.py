@@ -10,6 +10,7 @@ from pathlib import Path
 
 from slurmpod.aws.clients import clients_of, usual_region
 from slurmpod.cli.output import if_interrupted, print_json, say, say_next
+from slurmpod.preflight.account_survey import Surroundings, own_account, survey
 from slurmpod.preflight.facts import Facts
 from slurmpod.preflight.first_environment import (
     DEFAULT_COUNT,
@@ -20,7 +21,6 @@ from slurmpod.preflight.first_environment import (
     free_range,
 )
 from slurmpod.preflight.judge import judge
-from slurmpod.preflight.surroundings import Surroundings, look_around, own_account
 from slurmpod.problem_text import problems_text
 from slurmpod.problems import ExitCode, Problem, WorkFailed
 from slurmpod.reading.read import read_as
@@ -134,7 +134,7 @@ def _looked_up(region: str, instance_type: str) -> tuple[str, Surroundings | Non
     if not account:
         say("no AWS credentials: nothing is looked up")
         return "", None
-    around = look_around(clients, instance_type)
+    around = survey(clients, instance_type)
     for reason in around.unseen:
         say(reason)
     return account, around

@@ -8,7 +8,7 @@ from slurmpod.jobs.allocation import JobRefused
 from slurmpod.jobs.metrics.work import Work
 from slurmpod.jobs.planning.compute import PEAK_TFLOPS, operations
 from slurmpod.jobs.planning.models import MODELS, Model, count, model_of_size
-from slurmpod.jobs.planning.wish import SIZES
+from slurmpod.jobs.planning.training_spec import SIZES
 
 
 def add_work_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,14 @@ from slurmpod.jobs.planning import compute
 from slurmpod.jobs.planning.checkpoints import RESTART_MINUTES, Failures
 from slurmpod.jobs.planning.meshes import Fit
 from slurmpod.jobs.planning.plan import Plan, Timed, plan_for
-from slurmpod.jobs.planning.wish import NODES, NUMBERS, PlanRefused, Wish, number, wish_of
+from slurmpod.jobs.planning.training_spec import (
+    NODES,
+    NUMBERS,
+    PlanRefused,
+    TrainingSpec,
+    number,
+    wish_of,
+)
 from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
 
@@ -65,7 +72,7 @@ def _plan(options: argparse.Namespace, resolved: Resolved) -> Plan:
     """Return the plan. Raises PlanRefused with the mistakes of all options."""
     typed = {name: getattr(options, name.replace("-", "_")) for name in ("model", *NUMBERS)}
     mistakes: list[str] = []
-    wish: Wish | None = None
+    wish: TrainingSpec | None = None
     allocation: Allocation | None = None
     nodes = number("nodes", NODES, options.nodes, mistakes)
     try:
@@ -129,7 +136,7 @@ def _fit_data(fit: Fit) -> dict[str, Any]:
     return {**asdict(fit.mesh), **load, "idle": fit.idle, "memory": memory}
 
 
-def _rates(wish: Wish) -> dict[str, float] | None:
+def _rates(wish: TrainingSpec) -> dict[str, float] | None:
     if not wish.rate:
         return None
     change = (wish.rate, wish.rate_batch, wish.batch)

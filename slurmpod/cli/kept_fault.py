@@ -27,7 +27,7 @@ from slurmpod.rehearsal.faults.registry import (
 )
 from slurmpod.rehearsal.faults.watch import FaultFailed
 from slurmpod.rehearsal.faults_report import drill_data, print_drills, print_faults
-from slurmpod.rehearsal.lifetimes import Rehearsal
+from slurmpod.rehearsal.processes import Rehearsal
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.rehearse import fault_cluster_of
 from slurmpod.rehearsal.shell import CommandFailed

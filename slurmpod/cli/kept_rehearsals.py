@@ -13,7 +13,10 @@ from slurmpod.cli.output import if_interrupted, print_json, say
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import ExitCode, WorkFailed
 from slurmpod.rehearsal.embedded_clients import embedded_clients
-from slurmpod.rehearsal.lifetimes import (
+from slurmpod.rehearsal.nodes.enter import enter_command
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.nodes.folder import network_of
+from slurmpod.rehearsal.processes import (
     Rehearsal,
     UnknownRehearsal,
     clear_dead,
@@ -21,9 +24,6 @@ from slurmpod.rehearsal.lifetimes import (
     running,
     uncleared,
 )
-from slurmpod.rehearsal.nodes.enter import enter_command
-from slurmpod.rehearsal.nodes.errors import MachineFailed
-from slurmpod.rehearsal.nodes.folder import network_of
 from slurmpod.rehearsal.prometheus_addresses import addresses
 from slurmpod.rehearsal.session_plugin import variables as plugin_variables
 from slurmpod.rehearsal.state import CHOSEN

@@ -28,6 +28,7 @@ from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import counted, if_interrupted, print_json, say, say_next
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
+from slurmpod.operations.drained_run import workers_of
 from slurmpod.operations.lifecycle import (
     NodeReport,
     RunPlan,
@@ -35,7 +36,6 @@ from slurmpod.operations.lifecycle import (
     lifecycle_reports,
     plan_run,
 )
-from slurmpod.operations.out_of_the_way import workers_of
 from slurmpod.operations.rollout import plan_rollout, run_rollout
 from slurmpod.operations.step_table import Cell, step_table
 from slurmpod.problems import ExitCode, first_of

@@ -16,8 +16,9 @@ from slurmpod.aws.cluster import ClusterState, ClusterView, Node
 from slurmpod.aws.cluster_logs import ClusterLogs
 from slurmpod.cli.connect import has_group
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.moments import HOW_TO_SAY, moment_before
 from slurmpod.cli.output import counted, print_json, say, say_next
+from slurmpod.cli.times import HOW_TO_SAY, parse_time
+from slurmpod.operations.attempt import plain
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.logs.archive import files_of, write_archive
@@ -29,7 +30,6 @@ from slurmpod.operations.logs.gather import (
     nodes_of_job,
 )
 from slurmpod.operations.logs.lines import Kind, Line
-from slurmpod.operations.reading import plain
 from slurmpod.operations.why.why import JOB
 from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> ExitCode:
     """Print the lines, go on with new ones, or write them into an archive."""
     now = datetime.now(UTC)
-    since, until = moment_before(options.since, now), moment_before(options.until, now)
+    since, until = parse_time(options.since, now), parse_time(options.until, now)
     if (mistake := _mistake(options, since, until)) or since is None or until is None:
         say(mistake)
         return ExitCode.USAGE

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from slurmpod.resolve import Resolved
 
 if TYPE_CHECKING:
+    from slurmpod.operations.attempt import Unavailable
     from slurmpod.operations.patch_collisions import Collisions
-    from slurmpod.operations.reading import Unread
     from slurmpod.slurm.queue import QueuedJob
 
 MOST_JOBS = 8
@@ -39,12 +39,12 @@ def unasked_text(resolved: Resolved, file: Path) -> str:
     return "\n".join(("", "Automatic patches, on dates that HyperPod sets", *lines, ""))
 
 
-def asked(resolved: Resolved) -> tuple[Collisions, ...] | Unread:
+def asked(resolved: Resolved) -> tuple[Collisions, ...] | Unavailable:
     """Ask HyperPod and Slurm, for groups of the file or of the cluster that is there."""
     from slurmpod.aws.clients import clients_of  # needs the extra 'aws'
+    from slurmpod.operations.attempt import read
     from slurmpod.operations.connect import NodeSessions
     from slurmpod.operations.patch_collisions import collisions_of
-    from slurmpod.operations.reading import read
 
     def ask() -> tuple[Collisions, ...]:
         clients = clients_of(resolved.region)
@@ -53,20 +53,20 @@ def asked(resolved: Resolved) -> tuple[Collisions, ...] | Unread:
     return read(ask)
 
 
-def asked_text(found: tuple[Collisions, ...] | Unread) -> str:
+def asked_text(found: tuple[Collisions, ...] | Unavailable) -> str:
     """Return what was found as people read it; empty where no group is patched."""
     lines = list(_lines(found))
     return "\n".join(("", "Automatic patches", *lines, "")) if lines else ""
 
 
-def as_data(found: tuple[Collisions, ...] | Unread) -> Any:
+def as_data(found: tuple[Collisions, ...] | Unavailable) -> Any:
     """Return it as plain data."""
-    from slurmpod.operations.reading import plain  # needs the extra 'aws'
+    from slurmpod.operations.attempt import plain  # needs the extra 'aws'
 
     return plain(found)
 
 
-def _lines(found: tuple[Collisions, ...] | Unread) -> Iterator[str]:
+def _lines(found: tuple[Collisions, ...] | Unavailable) -> Iterator[str]:
     if not isinstance(found, tuple):
         yield f"  which running jobs would outlast them is unknown: {found.why}"
         return

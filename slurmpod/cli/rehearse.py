@@ -32,9 +32,9 @@ from slurmpod.rehearsal.faults.registry import (
     impossible,
     unmet_needs,
 )
-from slurmpod.rehearsal.lifetimes import Rehearsal, RehearsalFailed
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.host_check import missing
+from slurmpod.rehearsal.processes import Rehearsal, RehearsalFailed
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.rehearse import Options, Outcome, rehearse
 from slurmpod.rehearsal.report import as_data, print_kept, print_outcome

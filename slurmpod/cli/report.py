@@ -15,7 +15,7 @@ from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.plan_text import plan_data
 from slurmpod.cli.report_file import require_writable, write_page
-from slurmpod.operations.reading import Unread, plain, read
+from slurmpod.operations.attempt import Unavailable, plain, read
 from slurmpod.plan.plan import plan_of
 from slurmpod.plan.prices import bundled_prices
 from slurmpod.problems import ExitCode
@@ -27,7 +27,7 @@ from slurmpod.report.record import FaultRecord, Record, Rehearsed
 from slurmpod.rules.check import Sound
 
 if TYPE_CHECKING:
-    from slurmpod.rehearsal.lifetimes import Rehearsal
+    from slurmpod.rehearsal.processes import Rehearsal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         return ExitCode.OK
     write_page(options.out, page_of(known))
     say(f"{options.out} shows {_in_words(known)}")
-    say_next("preflight" if isinstance(known.record, Unread) else "status", Path(known.file))
+    say_next("preflight" if isinstance(known.record, Unavailable) else "status", Path(known.file))
     return ExitCode.OK
 
 
@@ -123,7 +123,7 @@ def facts(known: Known) -> Mapping[str, Any]:
     Pictures are left out: `slurmpod dashboards --pictures` writes them.
     """
     record = known.record
-    if isinstance(record, Record) and not isinstance(record.panels, Unread):
+    if isinstance(record, Record) and not isinstance(record.panels, Unavailable):
         record = replace(record, panels=None)
     return {
         "file": known.file,
@@ -134,7 +134,7 @@ def facts(known: Known) -> Mapping[str, Any]:
 
 
 def _in_words(known: Known) -> str:
-    if isinstance(known.record, Unread):
+    if isinstance(known.record, Unavailable):
         return f"what is planned; what is there is unknown: {known.record.why}"
     if known.record.rehearsed:
         return f"the rehearsal {known.record.rehearsed.identifier}"

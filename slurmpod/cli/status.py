@@ -18,9 +18,9 @@ from slurmpod.aws.watch import Watch
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.status_text import print_status
+from slurmpod.operations.attempt import Unavailable, plain
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
-from slurmpod.operations.reading import Unread, plain
 from slurmpod.operations.slurm_overview import Overview
 from slurmpod.operations.status import Sources, Status, status_of
 from slurmpod.problems import ExitCode
@@ -86,7 +86,7 @@ def _say_next(status: Status, file: Path) -> None:
     if isinstance(status.slurm, Overview) and status.slurm.failure:
         say(f"next: slurmpod logs {name} --kind slurm --kind system")
         return
-    rows = () if isinstance(status.nodes, Unread) else status.nodes
+    rows = () if isinstance(status.nodes, Unavailable) else status.nodes
     if row := next((row for row in rows if not row.is_well), None):
         say(f"next: slurmpod why {name} {expanded(row.names)[0]}")
         return

@@ -16,6 +16,7 @@ from slurmpod.aws.stack import Stack
 from slurmpod.aws.watch import Alarm
 from slurmpod.cli.gpu_text import gpus_by_job
 from slurmpod.cli.output import counted
+from slurmpod.operations.attempt import Unavailable
 from slurmpod.operations.cluster_health import (
     ClusterHealth,
     extension_text,
@@ -24,8 +25,7 @@ from slurmpod.operations.cluster_health import (
 )
 from slurmpod.operations.gpu_use import GpuUse
 from slurmpod.operations.idle_checks import CheckSummary
-from slurmpod.operations.node_states import NO_WORKER, Alike
-from slurmpod.operations.reading import Unread
+from slurmpod.operations.node_states import NO_WORKER, NodeRow
 from slurmpod.operations.slurm_overview import Fill, Overview, size_text
 from slurmpod.operations.status import FileSystem, Status
 from slurmpod.slurm.queue import QueuedJob
@@ -82,18 +82,18 @@ def _parts(status: Status) -> Iterator[Part]:
     )
 
 
-def _of_overview(slurm: Overview, use: Mapping[str, GpuUse] | Unread | None) -> Iterator[Part]:
+def _of_overview(slurm: Overview, use: Mapping[str, GpuUse] | Unavailable | None) -> Iterator[Part]:
     if use is not None and not slurm.failure:
         yield "GPUs", gpus_by_job(slurm.jobs, slurm.gpus, use)
     if slurm.checks:
         yield "checks", checks_line(slurm.checks)
 
 
-def _or_unread(found: T | Unread, show: Callable[[T], RenderableType]) -> RenderableType:
-    return unknown(found) if isinstance(found, Unread) else show(found)
+def _or_unread(found: T | Unavailable, show: Callable[[T], RenderableType]) -> RenderableType:
+    return unknown(found) if isinstance(found, Unavailable) else show(found)
 
 
-def unknown(found: Unread) -> Text:
+def unknown(found: Unavailable) -> Text:
     """Return what stands in the place of a thing that could not be read."""
     return Text.assemble(("unknown: ", "yellow"), found.why)
 
@@ -106,18 +106,18 @@ def _cluster(cluster: ClusterState) -> Text:
 
 def _health(health: ClusterHealth) -> Iterator[Part]:
     """Yield what HyperPod works at, and what is wrong with Slurm's accounting; else nothing."""
-    if isinstance(health.operations, Unread):
+    if isinstance(health.operations, Unavailable):
         yield "under way", unknown(health.operations)
     elif health.operations:
         yield "under way", Text("\n".join(map(under_way, health.operations)))
-    if isinstance(health.slurm, Unread):
+    if isinstance(health.slurm, Unavailable):
         yield "accounting", unknown(health.slurm)
     elif found := list(troubles(health.slurm)):
         lines = (f"{text}, since {_moment(time)}" for time, text in found)
         yield "accounting", Text("\n".join(lines), BAD)
-    if isinstance(health.extensions, Unread):
+    if isinstance(health.extensions, Unavailable):
         yield "collector", unknown(health.extensions)
-    for extension in () if isinstance(health.extensions, Unread) else health.extensions:
+    for extension in () if isinstance(health.extensions, Unavailable) else health.extensions:
         is_well = extension.status == "Active" and not extension.issues
         yield "collector", Text(extension_text(extension), "" if is_well else BAD)
 
@@ -144,7 +144,7 @@ def _is_old(group: GroupState) -> bool:
     return bool(group.wanted_image) and group.image != group.wanted_image
 
 
-def _nodes(rows: Sequence[Alike]) -> RenderableType:
+def _nodes(rows: Sequence[NodeRow]) -> RenderableType:
     if not rows:
         return Text("none")
     states: Counter[str] = Counter()
@@ -161,7 +161,7 @@ def _nodes(rows: Sequence[Alike]) -> RenderableType:
     return Group(Text(counts), _with_rest(table, len(rows[MOST_NODES:]), "line"))
 
 
-def _why(row: Alike) -> str:
+def _why(row: NodeRow) -> str:
     since = f", {row.since.replace('T', ' ')[5:16]}" if row.since[:1].isdigit() else ""
     in_slurm = f"{row.who}{since}: {row.reason}" if row.reason else ""
     return "; ".join(filter(None, (in_slurm, row.message)))
@@ -173,7 +173,7 @@ def _short(names: str) -> str:
 
 def _jobs(slurm: Overview) -> RenderableType:
     if slurm.failure:
-        return unknown(Unread(slurm.failure))
+        return unknown(Unavailable(slurm.failure))
     running = [job for job in slurm.jobs if not job.is_waiting]
     waiting = [job for job in slurm.jobs if job.is_waiting]
     wait = sum(job.tasks for job in waiting)
@@ -228,13 +228,13 @@ def _file_system(found: FileSystem) -> Text:
     line = Text.assemble((found.path, "bold"), f" {found.id}".rstrip(), "  ")
     line.append(_fill(found.fill))
     rate = found.throughput
-    if isinstance(rate, Unread):
+    if isinstance(rate, Unavailable):
         return line.append(f"; throughput unknown: {rate.why}")
     return line.append(f"; {size_text(rate.read)}/s read, {size_text(rate.written)}/s written")
 
 
-def _fill(fill: Fill | Unread) -> Text:
-    if isinstance(fill, Unread):
+def _fill(fill: Fill | Unavailable) -> Text:
+    if isinstance(fill, Unavailable):
         return Text(f"fill unknown: {fill.why}")
     if not fill.size_bytes or fill.used_bytes is None:
         return Text("does not answer", BAD)
@@ -261,7 +261,7 @@ def _software(status: Status) -> Text:
     if isinstance(status.cluster, ClusterState):
         images = sorted({group.image for group in status.cluster.groups if group.image})
     slurm = status.slurm
-    on_controller = [] if isinstance(slurm, Unread) else [slurm.version, slurm.system]
+    on_controller = [] if isinstance(slurm, Unavailable) else [slurm.version, slurm.system]
     return Text(", ".join([*filter(None, on_controller), *images]) or "unknown")
 
 

@@ -16,9 +16,9 @@ from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.cluster_logs import ClusterLogs
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import counted, print_json, say
+from slurmpod.operations.attempt import plain
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
-from slurmpod.operations.reading import plain
 from slurmpod.operations.why.everything import Everything, Examination
 from slurmpod.operations.why.story import Story
 from slurmpod.operations.why.why import JOB, NODE, Witnesses

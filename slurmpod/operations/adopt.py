@@ -13,7 +13,7 @@ from typing import Any
 from slurmpod.aws.imports import Import, ImportRefused, Imports
 from slurmpod.aws.inventory import AccountInventory, HeldFileSystem, StackRecord
 from slurmpod.environment.environment import Environment
-from slurmpod.operations.leftovers import Leftover, Leftovers, find_leftovers
+from slurmpod.operations.retained import Leftover, Leftovers, find_leftovers
 from slurmpod.resolve.stacks import all_stack_names
 
 

@@ -16,7 +16,7 @@ from slurmpod.aws.cluster_operations import (
     GroupWork,
     SlurmReport,
 )
-from slurmpod.operations.reading import Unread, read
+from slurmpod.operations.attempt import Unavailable, read
 
 DAEMON_REASONS = {
     "DaemonDown": "does not run: job records are not written",
@@ -37,9 +37,9 @@ ROLLBACKS = {
 class ClusterHealth:
     """The operations under way, what HyperPod last said of Slurm's accounting, and extensions."""
 
-    operations: tuple[ClusterOperation, ...] | Unread
-    slurm: SlurmReport | Unread
-    extensions: tuple[Extension, ...] | Unread = ()
+    operations: tuple[ClusterOperation, ...] | Unavailable
+    slurm: SlurmReport | Unavailable
+    extensions: tuple[Extension, ...] | Unavailable = ()
 
 
 def health_of(source: ClusterOperations, *, has_extension: bool) -> ClusterHealth:

@@ -21,7 +21,7 @@ from slurmpod.aws.inventory import AccountInventory
 from slurmpod.aws.stack import Stack
 from slurmpod.deploy.deployment_record import read_record, record_folder
 from slurmpod.environment.environment import Environment
-from slurmpod.operations.leftovers import RememberedStack, remembered_stacks
+from slurmpod.operations.retained import RememberedStack, remembered_stacks
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.stacks import all_stack_names
 

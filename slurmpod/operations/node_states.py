@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from slurmpod.aws.cluster import IN_SERVICE, Node
 from slurmpod.environment.cluster import Role
-from slurmpod.operations.reading import Unread
+from slurmpod.operations.attempt import Unavailable
 from slurmpod.operations.slurm_overview import Overview
 from slurmpod.slurm.hostlist import folded
 from slurmpod.slurm.nodes import SlurmNode
@@ -17,7 +17,7 @@ GONE = "not there"
 
 
 @dataclass(frozen=True)
-class Alike:
+class NodeRow:
     """Nodes of a group for which SageMaker and Slurm say the same.
 
     `names` is a hostlist; `since` is of the first of them. `message` is SageMaker's, `who` took
@@ -41,11 +41,11 @@ class Alike:
         return self.status == IN_SERVICE and (self.takes_jobs or self.slurm == NO_WORKER)
 
 
-def side_by_side(
-    nodes: Sequence[Node], slurm: Overview | Unread, roles: Mapping[str, Role]
-) -> tuple[Alike, ...]:
+def node_rows(
+    nodes: Sequence[Node], slurm: Overview | Unavailable, roles: Mapping[str, Role]
+) -> tuple[NodeRow, ...]:
     """Lay what SageMaker and Slurm say of each node side by side, those in trouble first."""
-    alike: dict[Alike, list[tuple[str, str]]] = {}
+    alike: dict[NodeRow, list[tuple[str, str]]] = {}
     for node in nodes:
         found = _in_slurm(node.name, slurm, roles.get(node.group, Role.WORKER))
         kind = _kind(node.group, node.status, node.message, found)
@@ -59,17 +59,18 @@ def side_by_side(
     return tuple(sorted(rows, key=lambda row: (row.is_well, row.group, row.names)))
 
 
-def _kind(group: str, status: str, message: str, found: SlurmNode) -> Alike:
+def _kind(group: str, status: str, message: str, found: SlurmNode) -> NodeRow:
     takes_jobs = bool(found.state) and found.takes_jobs
-    return Alike(group, "", 0, status, message, found.word, found.who, "", found.reason, takes_jobs)
+    told = (found.word, found.who, "", found.reason)
+    return NodeRow(group, "", 0, status, message, *told, takes_jobs)
 
 
-def _with_names(kind: Alike, members: Sequence[tuple[str, str]]) -> Alike:
+def _with_names(kind: NodeRow, members: Sequence[tuple[str, str]]) -> NodeRow:
     names, times = zip(*members, strict=True)
     return replace(kind, names=folded(names), count=len(names), since=min(times))
 
 
-def _in_slurm(name: str, slurm: Overview | Unread, role: Role) -> SlurmNode:
+def _in_slurm(name: str, slurm: Overview | Unavailable, role: Role) -> SlurmNode:
     if isinstance(slurm, Overview) and name in slurm.nodes:
         return slurm.nodes[name]
     if role is not Role.WORKER:

@@ -13,8 +13,8 @@ from slurmpod.bundle import render_bundle
 from slurmpod.changes.change import Change
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.drained_run import DrainedRun
 from slurmpod.operations.lifecycle import NodeReport, RunPlan, plan_run, run_plan
-from slurmpod.operations.out_of_the_way import OutOfTheWay
 from slurmpod.resolve import Resolved
 
 ORDER = (Role.CONTROLLER, Role.LOGIN, Role.WORKER)
@@ -90,7 +90,7 @@ def run_rollout(
     plans: Sequence[RunPlan],
     tell: Callable[[NodeReport], None],
     sessions: NodeSessions,
-    workers: OutOfTheWay | None = None,
+    workers: DrainedRun | None = None,
 ) -> Iterator[NodeReport]:
     """Run the plans one after the other, up to the first with a node that fails.
 

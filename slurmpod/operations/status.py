@@ -1,6 +1,6 @@
 """The state of a deployed environment: asked of AWS and of Slurm, and laid side by side.
 
-What cannot be read is an `Unread` in its place; the rest is there.
+What cannot be read is an `Unavailable` in its place; the rest is there.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.inventory import AccountInventory, StackRecord
 from slurmpod.aws.stack import Stack
 from slurmpod.aws.watch import Alarm, Spent, Throughput, Watch
+from slurmpod.operations.attempt import Unavailable, read, read_from
 from slurmpod.operations.cluster_health import ClusterHealth, health_of
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import LiveEnvironment
 from slurmpod.operations.gpu_use import GpuUse, gpu_use
-from slurmpod.operations.node_states import Alike, side_by_side
+from slurmpod.operations.node_states import NodeRow, node_rows
 from slurmpod.operations.panel_pictures import Queries
 from slurmpod.operations.questions import ask_controller
-from slurmpod.operations.reading import Unread, read, read_from
 from slurmpod.operations.slurm_overview import Fill, Overview, read_view, view_command
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.slurm import has_gpus
@@ -39,8 +39,8 @@ class FileSystem:
 
     path: str
     id: str
-    fill: Fill | Unread
-    throughput: Throughput | Unread
+    fill: Fill | Unavailable
+    throughput: Throughput | Unavailable
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,20 @@ class Status:
     account: str
     region: str
     at: datetime
-    cluster: ClusterState | Unread
+    cluster: ClusterState | Unavailable
     health: ClusterHealth
-    nodes: tuple[Alike, ...] | Unread
-    slurm: Overview | Unread
-    gpu_use: Mapping[str, GpuUse] | Unread | None
+    nodes: tuple[NodeRow, ...] | Unavailable
+    slurm: Overview | Unavailable
+    gpu_use: Mapping[str, GpuUse] | Unavailable | None
     file_systems: tuple[FileSystem, ...]
-    stacks: tuple[Stack, ...] | Unread
-    alarms: tuple[Alarm, ...] | Unread
-    money: Spent | Unread
+    stacks: tuple[Stack, ...] | Unavailable
+    alarms: tuple[Alarm, ...] | Unavailable
+    money: Spent | Unavailable
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the state is asked for; raises nothing that is not an `Unread` in its place.
+    """Where the state is asked for; raises nothing that is not an `Unavailable` in its place.
 
     `metrics` gives the Prometheus at an address.
     """
@@ -109,7 +109,7 @@ def status_of(sources: Sources, resolved: Resolved, now: datetime) -> Status:
         at=now,
         cluster=cluster,
         health=health,
-        nodes=nodes if isinstance(nodes, Unread) else side_by_side(nodes, slurm, roles),
+        nodes=nodes if isinstance(nodes, Unavailable) else node_rows(nodes, slurm, roles),
         slurm=slurm,
         gpu_use=use,
         file_systems=tuple(_file_systems(file_systems, slurm, rates)),
@@ -122,10 +122,10 @@ def status_of(sources: Sources, resolved: Resolved, now: datetime) -> Status:
 def _slurm(
     sessions: NodeSessions,
     resolved: Resolved,
-    cluster: ClusterState | Unread,
-    nodes: tuple[Node, ...] | Unread,
+    cluster: ClusterState | Unavailable,
+    nodes: tuple[Node, ...] | Unavailable,
 ) -> Overview:
-    if isinstance(cluster, Unread) or isinstance(nodes, Unread):
+    if isinstance(cluster, Unavailable) or isinstance(nodes, Unavailable):
         raise AwsUnavailable("the cluster has to be found first")
     folders = [each.settings.mount_path for each in (*resolved.lustre, resolved.openzfs) if each]
     command = view_command(
@@ -135,17 +135,18 @@ def _slurm(
 
 
 def _gpu_use(
-    sources: Sources, resolved: Resolved, stacks: tuple[Stack, ...] | Unread, now: datetime
-) -> Mapping[str, GpuUse] | Unread | None:
+    sources: Sources, resolved: Resolved, stacks: tuple[Stack, ...] | Unavailable, now: datetime
+) -> Mapping[str, GpuUse] | Unavailable | None:
     if not has_gpus(resolved):
         return None
     if not (resolved.monitoring and resolved.monitoring.prometheus):
-        return Unread("only `monitoring.prometheus` measures it")
-    if isinstance(stacks, Unread):
+        return Unavailable("only `monitoring.prometheus` measures it")
+    if isinstance(stacks, Unavailable):
         return stacks
     outputs = [each.outputs for each in stacks if each.name == resolved.stacks.monitoring]
     if not (url := outputs[0].get("PrometheusEndpoint") if outputs else None):
-        return Unread(f"the stack {resolved.stacks.monitoring} has no Prometheus workspace yet")
+        stack = resolved.stacks.monitoring
+        return Unavailable(f"the stack {stack} has no Prometheus workspace yet")
     return read(lambda: gpu_use(sources.metrics(url), now))
 
 
@@ -154,11 +155,11 @@ class _Made:
     """The resources that stacks have made."""
 
     inventory: AccountInventory
-    stacks: tuple[Stack, ...] | Unread
+    stacks: tuple[Stack, ...] | Unavailable
 
     def of(self, name: str | None, kind: str) -> list[str]:
         """Return the ids of a stack's resources of one type; raises AwsUnavailable."""
-        if isinstance(self.stacks, Unread):
+        if isinstance(self.stacks, Unavailable):
             raise AwsUnavailable("the stacks have to be found first")
         if name is None or name not in {stack.name for stack in self.stacks}:
             return []
@@ -180,10 +181,10 @@ def _money(watch: Watch, made: _Made, resolved: Resolved) -> Spent:
     return watch.spent(resolved.account, ids[0])
 
 
-def _ids(resolved: Resolved, stacks: tuple[Stack, ...] | Unread) -> dict[str, str]:
+def _ids(resolved: Resolved, stacks: tuple[Stack, ...] | Unavailable) -> dict[str, str]:
     """Return the ids of file systems by mount path; empty where a stack does not tell it."""
     outputs: dict[str, str] = {}
-    for stack in () if isinstance(stacks, Unread) else stacks:
+    for stack in () if isinstance(stacks, Unavailable) else stacks:
         outputs |= stack.outputs if stack.name == resolved.stacks.storage else {}
     found = {}
     for lustre in resolved.lustre:
@@ -203,12 +204,13 @@ def _known(ids: Mapping[str, str]) -> list[str]:
 
 def _file_systems(
     ids: Mapping[str, str],
-    slurm: Overview | Unread,
-    rates: Mapping[str, Throughput] | Unread,
+    slurm: Overview | Unavailable,
+    rates: Mapping[str, Throughput] | Unavailable,
 ) -> Iterator[FileSystem]:
-    fills = {} if isinstance(slurm, Unread) else {fill.path: fill for fill in slurm.fills}
-    unasked = slurm if isinstance(slurm, Unread) else Unread("the controller does not tell")
-    unrated = rates if isinstance(rates, Unread) else Unread("CloudWatch has no figures")
-    known = {} if isinstance(rates, Unread) else rates
+    fills = {} if isinstance(slurm, Unavailable) else {fill.path: fill for fill in slurm.fills}
+    untold = Unavailable("the controller does not tell")
+    unasked = slurm if isinstance(slurm, Unavailable) else untold
+    unrated = rates if isinstance(rates, Unavailable) else Unavailable("CloudWatch has no figures")
+    known = {} if isinstance(rates, Unavailable) else rates
     for path, id_ in ids.items():
         yield FileSystem(path, id_, fills.get(path, unasked), known.get(id_, unrated))

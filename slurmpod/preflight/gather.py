@@ -16,8 +16,8 @@ from slurmpod.preflight.questions import (
     data,
     deployment,
     network,
+    notifications,
     services,
-    telling,
 )
 from slurmpod.preflight.questions.question import Question
 from slurmpod.resolve import Resolved
@@ -39,7 +39,7 @@ QUESTIONS = (
     *network.QUESTIONS,
     *data.QUESTIONS,
     *deployment.QUESTIONS,
-    *telling.QUESTIONS,
+    *notifications.QUESTIONS,
     *services.QUESTIONS,
 )
 """All questions beside that for the caller, without whom none has an answer."""

@@ -44,10 +44,10 @@ class Reading(Value):
     own_scripts: OwnScripts | None = None
     policies: Mapping[str, PolicyDocument] = field(default_factory=dict)
     hooks: Mapping[str, str] = field(default_factory=dict)
-    remains: Remains | None = None
+    remains: PartialReading | None = None
 
 
-class Remains(Value):
+class PartialReading(Value):
     """A file without its `broken` sections; something else stands in for those that it needs."""
 
     reading: Reading
@@ -132,7 +132,7 @@ def _with_mistakes(source: YamlSource, error: ValidationError | None = None) -> 
     remains = None
     if salvaged := salvage(source, error):
         environment, broken = salvaged
-        remains = Remains(_with_files(environment, source), broken)
+        remains = PartialReading(_with_files(environment, source), broken)
     return Reading(None, source, in_file_order(problems), remains=remains)
 
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from slurmpod.rules.egress import COMMANDS
 from slurmpod.rules.own_scripts import lines_in, text_of
-from slurmpod.rules.ways_out import COMMANDS
 
 CONTEXT = 12
 """How many commands before the last one tell in which of several files it stands."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from slurmpod.rehearsal.failed_line import Place, failed_line
 from slurmpod.rehearsal.journal_entries import LIFECYCLE_FAILED, LOGS_FOLDER
 from slurmpod.rehearsal.state import JournalReader
-from slurmpod.rules.ways_out import needs_internet
+from slurmpod.rules.egress import needs_internet
 
 LINES_SHOWN = 20
 

@@ -15,12 +15,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from embedded_aws.ending import Ending
 from embedded_aws.interface import CloudOnlyPlatform, ClusterPlatform
 from embedded_aws.isolation import isolated_environment, process_environment
 from embedded_aws.moto_setup import WrongMotoVersion
 from embedded_aws.server import EmbeddedAws, PortInUse
 from embedded_aws.service_quotas import codes_of
+from embedded_aws.shutdown import Shutdown
 from slurmpod.aws.gateway import Gateway
 from slurmpod.environment.catalog import instance_types
 from slurmpod.platform_profiles.profile import Profile
@@ -31,9 +31,9 @@ from slurmpod.rehearsal.existing_resources import make_existing_resources, own_d
 from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
 from slurmpod.rehearsal.hyperpod.service import hyperpod
 from slurmpod.rehearsal.hyperpod.software import Software
-from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
+from slurmpod.rehearsal.nodes.sandbox import GATEWAY_ADDRESS
 from slurmpod.rehearsal.prometheus_addresses import FOLDER as PROMETHEUS_FOLDER
 from slurmpod.rehearsal.prometheus_servers import PrometheusServers, rules_of
 from slurmpod.rehearsal.state import KEEP, Journal, Request, State, read_request, write_state
@@ -53,7 +53,7 @@ def run(folder: Path) -> None:
     allow_many_files()
     os.umask(0o022)  # what is made here becomes the roots and file systems of nodes
     request = read_request(folder)
-    ending = Ending(signal.SIGTERM, signal.SIGINT)
+    ending = Shutdown(signal.SIGTERM, signal.SIGINT)
     with contextlib.ExitStack() as stack:
         try:
             state = _start(stack, folder, request)
@@ -79,7 +79,7 @@ def _start(stack: contextlib.ExitStack, folder: Path, request: Request) -> State
             region=request.region,
             port=request.port,
             instance_types=instance_types(),
-            node_host=DOOR_ADDRESS,
+            node_host=GATEWAY_ADDRESS,
             quotas={("sagemaker", code): MOST_INSTANCES for code in codes_of("sagemaker")},
         )
     )
@@ -147,7 +147,7 @@ def _prometheus(
     return servers
 
 
-def _watch_starter(folder: Path, state: State, ending: Ending) -> None:
+def _watch_starter(folder: Path, state: State, ending: Shutdown) -> None:
     """End with the command that started us, unless it says to keep what runs."""
     if sys.stdin.buffer.readline() == KEEP:
         write_state(folder, replace(state, kept=True))

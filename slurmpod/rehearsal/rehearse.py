@@ -32,16 +32,16 @@ from slurmpod.rehearsal.faults.watch import FaultFailed
 from slurmpod.rehearsal.first_job import FirstJob, run_first_job
 from slurmpod.rehearsal.hyperpod.capacity import Shortage
 from slurmpod.rehearsal.journal_entries import CREATION_STARTS, IN_SERVICE
-from slurmpod.rehearsal.lifetimes import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
 from slurmpod.rehearsal.nodes.additions import NOTHING, named_additions
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.folder import network_of
 from slurmpod.rehearsal.nodes.preparation import baked_image
-from slurmpod.rehearsal.omissions import rehearsed_file
+from slurmpod.rehearsal.processes import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.script_needs import needs_of_scripts
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.rehearsal.state import JournalReader, Request, note_fault
+from slurmpod.rehearsal.unsupported import rehearsed_file
 from slurmpod.resolve import Resolved
 
 KEPT_LIFETIME_SECONDS = 24 * 3600

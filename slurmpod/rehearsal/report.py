@@ -14,7 +14,7 @@ from rich.console import Console
 from slurmpod.aws.cluster import Node
 from slurmpod.rehearsal.faults_report import drill_data, print_drills, print_faults
 from slurmpod.rehearsal.first_job import FirstJob
-from slurmpod.rehearsal.lifetimes import Rehearsal
+from slurmpod.rehearsal.processes import Rehearsal
 from slurmpod.rehearsal.prometheus_addresses import addresses
 from slurmpod.rehearsal.rehearse import Outcome, RehearsedFor
 from slurmpod.rehearsal.tables import print_table, print_text

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from slurmpod.resolve import Resolved
+from slurmpod.rules.egress import COMMANDS, needs_internet
 from slurmpod.rules.own_scripts import lines_in, texts_of
-from slurmpod.rules.ways_out import COMMANDS, needs_internet
 
 SHOWN = 40
 

@@ -17,6 +17,7 @@ from slurmpod.aws.stack import Stack
 from slurmpod.aws.stack_events import StackEvents, StackRun
 from slurmpod.aws.watch import Watch
 from slurmpod.metrics.dashboards import DASHBOARDS
+from slurmpod.operations.attempt import Unavailable, read
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import LiveEnvironment, require_account
 from slurmpod.operations.grafana import prometheus_url_of
@@ -30,7 +31,6 @@ from slurmpod.operations.job_records import RECORDS, last_jobs, records_command
 from slurmpod.operations.lifecycle import lifecycle_reports
 from slurmpod.operations.panel_pictures import PanelPicture, Queries, panels_with_data
 from slurmpod.operations.questions import ask_controller
-from slurmpod.operations.reading import Unread, read
 from slurmpod.operations.status import Sources, status_of
 from slurmpod.report.record import Record, Rehearsed
 from slurmpod.resolve import Resolved
@@ -97,7 +97,7 @@ def record_of(
         runs=read(lambda: _runs(asked, status.stacks)),
         nodes=read(lambda: lifecycle_reports(asked.nodes, asked.logs, resolved.name)),
         launched={}
-        if isinstance(found, Unread)
+        if isinstance(found, Unavailable)
         else {each.instance_id: each.launched for each in found},
         jobs=read(lambda: _jobs(asked, resolved, status.cluster, found)),
         checks=_checks(asked, resolved, status.cluster, found),
@@ -108,7 +108,7 @@ def record_of(
 
 def _panels(
     asked: Askers, resolved: Resolved, now: datetime
-) -> tuple[PanelPicture, ...] | Unread | None:
+) -> tuple[PanelPicture, ...] | Unavailable | None:
     if not (resolved.monitoring and resolved.monitoring.prometheus):
         return None
     seconds = resolved.monitoring.prometheus.scrape_seconds
@@ -119,8 +119,8 @@ def _panels(
     )
 
 
-def _runs(asked: Askers, stacks: tuple[Stack, ...] | Unread) -> tuple[StackRun, ...]:
-    if isinstance(stacks, Unread):
+def _runs(asked: Askers, stacks: tuple[Stack, ...] | Unavailable) -> tuple[StackRun, ...]:
+    if isinstance(stacks, Unavailable):
         raise AwsUnavailable(stacks.why)
     return asked.events.last_runs(stack.name for stack in stacks)
 
@@ -128,8 +128,8 @@ def _runs(asked: Askers, stacks: tuple[Stack, ...] | Unread) -> tuple[StackRun, 
 def _jobs(
     asked: Askers,
     resolved: Resolved,
-    cluster: ClusterState | Unread,
-    nodes: tuple[Node, ...] | Unread,
+    cluster: ClusterState | Unavailable,
+    nodes: tuple[Node, ...] | Unavailable,
 ) -> tuple[JobRecord, ...]:
     if not resolved.slurm.accounting:
         raise AwsUnavailable("the environment says 'slurm: {accounting: false}'")
@@ -140,9 +140,9 @@ def _jobs(
 def _checks(
     asked: Askers,
     resolved: Resolved,
-    cluster: ClusterState | Unread,
-    nodes: tuple[Node, ...] | Unread,
-) -> CheckedNodes | Unread | None:
+    cluster: ClusterState | Unavailable,
+    nodes: tuple[Node, ...] | Unavailable,
+) -> CheckedNodes | Unavailable | None:
     if resolved.environment.checks is None:
         return None
     command = newest_command()
@@ -152,12 +152,12 @@ def _checks(
 def _answers(
     asked: Askers,
     resolved: Resolved,
-    cluster: ClusterState | Unread,
-    nodes: tuple[Node, ...] | Unread,
+    cluster: ClusterState | Unavailable,
+    nodes: tuple[Node, ...] | Unavailable,
     command: str,
 ) -> Mapping[str, str]:
     """Return what a controller answers; raises AwsUnavailable."""
-    if isinstance(cluster, Unread) or isinstance(nodes, Unread):
+    if isinstance(cluster, Unavailable) or isinstance(nodes, Unavailable):
         raise AwsUnavailable("the cluster has to be found first")
     sessions = asked.sources.sessions
     try:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from slurmpod.folders import folder
-from slurmpod.operations.reading import Unread
+from slurmpod.operations.attempt import Unavailable
 from slurmpod.operations.slurm_overview import size_text
 from slurmpod.operations.step_table import StepTable, step_table
 from slurmpod.plan.amounts import figures, month_of, per_month, sum_figures
@@ -42,7 +42,7 @@ class Known:
     resolved: Resolved
     plan: Plan
     findings: Findings
-    record: Record | Unread
+    record: Record | Unavailable
 
 
 class Section(NamedTuple):
@@ -130,14 +130,14 @@ def _left_out(record: Record) -> set[str]:
 
 
 def _timeline(record: Record | None) -> Timeline | None:
-    if record is None or isinstance(record.runs, Unread):
+    if record is None or isinstance(record.runs, Unavailable):
         return None
-    reports = () if isinstance(record.nodes, Unread) else record.nodes
+    reports = () if isinstance(record.nodes, Unavailable) else record.nodes
     return timeline_of(record.runs, node_runs(reports, record.launched), record.status.at)
 
 
 def _steps(resolved: Resolved, record: Record | None) -> StepTable | None:
-    if record is None or isinstance(record.nodes, Unread):
+    if record is None or isinstance(record.nodes, Unavailable):
         return None
     with_steps = [report for report in record.nodes if report.steps]
     return step_table(with_steps, {group.name: group.role for group in resolved.groups})
@@ -157,7 +157,7 @@ def _figures(known: Known, record: Record | None, timeline: Timeline | None) -> 
         yield Figure(duration(timeline.seconds), "last deployment", moment(timeline.began))
     else:
         yield Figure(str(known.plan.whole), "deployment, usually", "nothing is deployed yet")
-    if record and not isinstance(record.status.cluster, Unread):
+    if record and not isinstance(record.status.cluster, Unavailable):
         states = record.status.cluster.groups
         in_service = sum(state.in_service for state in states)
         wanted = sum(state.wanted for state in states)
@@ -214,5 +214,5 @@ def _environment() -> Environment:
         month_of=month_of,
         per_month=per_month,
     )
-    environment.tests["unread"] = lambda found: isinstance(found, Unread)
+    environment.tests["unread"] = lambda found: isinstance(found, Unavailable)
     return environment

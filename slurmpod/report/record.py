@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any, Self
 
 from slurmpod.aws.stack_events import StackRun
+from slurmpod.operations.attempt import Unavailable
 from slurmpod.operations.idle_checks import CheckedNodes
 from slurmpod.operations.lifecycle import NodeReport
 from slurmpod.operations.panel_pictures import PanelPicture
-from slurmpod.operations.reading import Unread
 from slurmpod.operations.status import Status
 from slurmpod.slurm.records import JobRecord
 
@@ -79,10 +79,10 @@ class Record:
     """
 
     status: Status
-    runs: tuple[StackRun, ...] | Unread
-    nodes: tuple[NodeReport, ...] | Unread
+    runs: tuple[StackRun, ...] | Unavailable
+    nodes: tuple[NodeReport, ...] | Unavailable
     launched: Mapping[str, datetime]
-    jobs: tuple[JobRecord, ...] | Unread
-    checks: CheckedNodes | Unread | None = None
-    panels: tuple[PanelPicture, ...] | Unread | None = None
+    jobs: tuple[JobRecord, ...] | Unavailable
+    checks: CheckedNodes | Unavailable | None = None
+    panels: tuple[PanelPicture, ...] | Unavailable | None = None
     rehearsed: Rehearsed | None = None

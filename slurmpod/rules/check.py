@@ -15,12 +15,12 @@ from slurmpod.problems import (
     has_errors,
     in_file_order,
 )
-from slurmpod.reading.read import Reading, Remains
+from slurmpod.reading.read import PartialReading, Reading
 from slurmpod.reading.yaml_source import YamlSource
 from slurmpod.resolve import Resolved, resolve
-from slurmpod.rules.acceptance import without_accepted
 from slurmpod.rules.areas import all_rules
 from slurmpod.rules.registry import Finding, Rule
+from slurmpod.rules.suppressions import unsuppressed
 from slurmpod.value import Value
 
 ALL_RULES = tuple(all_rules())
@@ -158,12 +158,12 @@ def _judged(
         return (_crashed("resolve", error, reading.source),), None
     found = (problem for rule in rules for problem in apply(rule, resolved, reading.source))
     problems = (*reading.problems, *found)
-    accepted = without_accepted(problems, reading.environment.suppress, reading.source)
+    accepted = unsuppressed(problems, reading.environment.suppress, reading.source)
     return in_file_order(accepted), resolved
 
 
-def _found_in(remains: Remains, rules: Sequence[Rule]) -> Iterable[Problem]:
-    from slurmpod.rules.remains import problems_in  # only needed on mistakes of form
+def _found_in(remains: PartialReading, rules: Sequence[Rule]) -> Iterable[Problem]:
+    from slurmpod.rules.partial import problems_in  # only needed on mistakes of form
 
     return problems_in(remains, rules, apply)
 

@@ -8,9 +8,9 @@ from ipaddress import IPv4Address, IPv4Network
 
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
+from slurmpod.rules.egress import GATEWAY_ENDPOINTS, INTERFACE_ENDPOINTS
 from slurmpod.rules.file_systems import all_file_systems
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.ways_out import GATEWAY_ENDPOINTS, INTERFACE_ENDPOINTS
 
 EXISTING_NETWORK = Area("EXN", "An existing network")
 

@@ -86,13 +86,13 @@ RUNNER.reported_elsewhere(
     why="An entry below `suppress` accepts the warnings of one rule. Errors are what AWS or Slurm "
     "refuses: no reason makes them go away.",
     fix="write the id of a rule that warns, as 'slurmpod explain' lists them",
-    source="slurmpod/rules/acceptance.py",
+    source="slurmpod/rules/suppressions.py",
 )
 RUNNER.reported_elsewhere(
     "RUL-003",
     "Every accepted warning is still there",
     why="An entry below `suppress` whose warning has gone would hide the next one without a word.",
     fix="remove the entry",
-    source="slurmpod/rules/acceptance.py",
+    source="slurmpod/rules/suppressions.py",
     severity=Severity.WARNING,
 )

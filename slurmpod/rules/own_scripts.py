@@ -12,10 +12,10 @@ from slurmpod.problems import Severity, YamlPath, first_of
 from slurmpod.reading.hooks import hook_path, hook_place, named_hooks
 from slurmpod.reading.own_scripts import BYTES_LIMIT, FILES_LIMIT, RULE, OwnScripts
 from slurmpod.resolve import Resolved
+from slurmpod.rules.egress import COMMANDS, needs_internet
 from slurmpod.rules.lifecycle import APPLIED_BY_SCRIPTS, SCRIPTS
 from slurmpod.rules.node_options import asked_of_nodes
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.ways_out import COMMANDS, needs_internet
 from slurmpod.value import Value
 
 OWN_SCRIPTS = Area("OWN", "Lifecycle scripts of your own")

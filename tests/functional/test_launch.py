@@ -19,8 +19,8 @@ import pytest
 
 from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
-from slurmpod.rehearsal import lifetimes
-from slurmpod.rehearsal.lifetimes import (
+from slurmpod.rehearsal import processes
+from slurmpod.rehearsal.processes import (
     LOCK_FILE,
     START_TIMEOUT_SECONDS,
     Host,
@@ -150,9 +150,9 @@ class TestStart:
         ("module", "function"),
         [
             (fcntl, "flock"),
-            (lifetimes, "write_request"),
+            (processes, "write_request"),
             (subprocess, "Popen"),
-            (lifetimes, "write_pid"),
+            (processes, "write_pid"),
         ],
     )
     def test_an_interrupted_start_leaves_no_folder(
@@ -229,7 +229,7 @@ class TestEnd:
     def test_a_process_that_does_not_listen_is_killed(
         self, start_host: StartHost, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(lifetimes, "END_TIMEOUT_SECONDS", 0.2)
+        monkeypatch.setattr(processes, "END_TIMEOUT_SECONDS", 0.2)
         folder, process = start_host("signal.signal(signal.SIGTERM, signal.SIG_IGN)")
         end(folder)
         assert process.wait() == -signal.SIGKILL
@@ -238,7 +238,7 @@ class TestEnd:
     def test_a_file_system_in_the_folder_is_named_instead_of_waiting_for_ever(
         self, start_host: StartHost, mount: Mount, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(lifetimes, "REMOVE_TIMEOUT_SECONDS", 0.2)
+        monkeypatch.setattr(processes, "REMOVE_TIMEOUT_SECONDS", 0.2)
         lock = rehearsals() / "dev-kept" / LOCK_FILE
         folder, process = start_host(
             "import os\n"
@@ -268,7 +268,7 @@ class TestEnd:
         def clear_slowly(folder: Path) -> None:
             seen.append((running(), read_pid(folder)))
 
-        monkeypatch.setattr(lifetimes, "clear_if_dead", clear_slowly)
+        monkeypatch.setattr(processes, "clear_if_dead", clear_slowly)
         write_pid(rehearsal_folder("dev-dead"), os.getpid())
         assert clear_dead() == ("dev-dead",)
         assert seen == [((), None)]
@@ -276,8 +276,8 @@ class TestEnd:
     def test_an_unknown_process_is_an_error_and_not_a_wait_for_ever(
         self, alive: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(lifetimes, "END_TIMEOUT_SECONDS", 0.1)
-        monkeypatch.setattr(lifetimes, "KILL_TIMEOUT_SECONDS", 0.1)
+        monkeypatch.setattr(processes, "END_TIMEOUT_SECONDS", 0.1)
+        monkeypatch.setattr(processes, "KILL_TIMEOUT_SECONDS", 0.1)
         (alive / STATE_FILE).write_text("")
         with pytest.raises(RehearsalFailed, match=f"still holds {alive / LOCK_FILE}"):
             end(alive)

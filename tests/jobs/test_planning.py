@@ -21,7 +21,7 @@ from slurmpod.jobs.planning.meshes import fit_of, fits, meshes
 from slurmpod.jobs.planning.models import MODELS, Model, count, model_of_size
 from slurmpod.jobs.planning.plan import plan_for, room_of
 from slurmpod.jobs.planning.speed import StepTime, speed_of, step_time
-from slurmpod.jobs.planning.wish import NUMBERS, PlanRefused, wish_of
+from slurmpod.jobs.planning.training_spec import NUMBERS, PlanRefused, wish_of
 from slurmpod.resolve.storage import lustre_facts
 from tools.published_runs import RUNS, STEPS, Run, Step
 

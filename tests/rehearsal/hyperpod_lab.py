@@ -31,10 +31,10 @@ from slurmpod.rehearsal.hosting import MOST_INSTANCES
 from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
 from slurmpod.rehearsal.hyperpod.service import hyperpod
 from slurmpod.rehearsal.hyperpod.software import Software
-from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.folder import network_of
 from slurmpod.rehearsal.nodes.machines import Machines
+from slurmpod.rehearsal.nodes.sandbox import GATEWAY_ADDRESS
 from slurmpod.rehearsal.session_plugin import variables as plugin_variables
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.rehearsal.state import JOURNAL_FILE, Request
@@ -100,7 +100,7 @@ class HyperPodLab:
                 account=ACCOUNT,
                 region=REGION,
                 instance_types=instance_types(),
-                node_host=DOOR_ADDRESS,
+                node_host=GATEWAY_ADDRESS,
                 quotas={("sagemaker", code): MOST_INSTANCES for code in codes_of("sagemaker")},
             )
         )

@@ -22,7 +22,6 @@ from slurmpod.platform_profiles.loading import load
 from slurmpod.platform_profiles.slurm_versions import DEFAULT_SLURM
 from slurmpod.rehearsal import shell
 from slurmpod.rehearsal.hyperpod.image_disk import files_of
-from slurmpod.rehearsal.nodes.enclosure import BRIDGE
 from slurmpod.rehearsal.nodes.enter import enter_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.folder import (
@@ -32,6 +31,7 @@ from slurmpod.rehearsal.nodes.folder import (
     machines_folder,
 )
 from slurmpod.rehearsal.nodes.machines import Machines
+from slurmpod.rehearsal.nodes.sandbox import BRIDGE
 from slurmpod.rehearsal.nodes.spec import File, MachineSpec
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.rehearsal.conftest import PATIENCE_SECONDS, wait_until

@@ -12,8 +12,8 @@ import pytest
 
 from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
-from slurmpod.rehearsal.lifetimes import Host
 from slurmpod.rehearsal.nodes.folder import machines_cgroup
+from slurmpod.rehearsal.processes import Host
 from slurmpod.rehearsal.state import Request, read_state
 from tests.checkout_copy import copy_checkout
 from tests.rehearsal.conftest import (

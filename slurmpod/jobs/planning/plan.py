@@ -16,7 +16,7 @@ from slurmpod.jobs.planning.checkpoints import (
 )
 from slurmpod.jobs.planning.meshes import Fit, Room, fits, least
 from slurmpod.jobs.planning.speed import speed_of, utilization
-from slurmpod.jobs.planning.wish import Wish
+from slurmpod.jobs.planning.training_spec import TrainingSpec
 from slurmpod.resolve.resolved import LustreFacts
 from slurmpod.value import Value
 
@@ -53,7 +53,7 @@ class Plan(Value):
     `fits` begins with the best mesh, and `hours` are those of that one, without failures.
     """
 
-    wish: Wish
+    wish: TrainingSpec
     allocation: Allocation
     room: Room
     fits: tuple[Timed, ...]
@@ -68,7 +68,7 @@ class Plan(Value):
         return self.hours / loss.efficiency
 
 
-def plan_for(wish: Wish, allocation: Allocation, lustre: LustreFacts | None) -> Plan:
+def plan_for(wish: TrainingSpec, allocation: Allocation, lustre: LustreFacts | None) -> Plan:
     """Return the plan of a training on these nodes, with checkpoints on this file system."""
     room = room_of(allocation)
     shape = (wish.model, room, wish.sequence, wish.batch)
@@ -84,7 +84,7 @@ def plan_for(wish: Wish, allocation: Allocation, lustre: LustreFacts | None) -> 
     )
 
 
-def _timed(wish: Wish, allocation: Allocation, found: list[Fit]) -> tuple[Timed, ...]:
+def _timed(wish: TrainingSpec, allocation: Allocation, found: list[Fit]) -> tuple[Timed, ...]:
     """Return what fits, the fastest first; of those that are alike, as it was sorted before."""
     speed = None if wish.utilization else speed_of(allocation)
     if speed is None:
@@ -98,7 +98,7 @@ def _timed(wish: Wish, allocation: Allocation, found: list[Fit]) -> tuple[Timed,
     )
 
 
-def _hours_at(share: float, wish: Wish, allocation: Allocation) -> float | None:
+def _hours_at(share: float, wish: TrainingSpec, allocation: Allocation) -> float | None:
     facts = allocation.facts
     hours = compute.accelerator_hours(
         wish.model, wish.tokens, wish.sequence, facts.accelerator, share
@@ -113,7 +113,7 @@ def room_of(allocation: Allocation) -> Room:
     return Room(allocation.nodes * allocation.processes, allocation.processes, memory)
 
 
-def _checkpoints(wish: Wish, nodes: int, lustre: LustreFacts | None) -> Checkpoints:
+def _checkpoints(wish: TrainingSpec, nodes: int, lustre: LustreFacts | None) -> Checkpoints:
     size = checkpoint_bytes(wish.model)
     rate = bytes_per_second(lustre, nodes) if lustre else None
     seconds = size / rate if rate else None

@@ -14,6 +14,7 @@ from slurmpod.preflight.registry import PREFLIGHT
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.network import SUBNETS, services_of_a_closed_network
+from slurmpod.rules.egress import GATEWAY_ENDPOINTS, INTERFACE_ENDPOINTS
 from slurmpod.rules.existing_network import (
     EXISTING,
     HYPERPOD_VPC,
@@ -24,7 +25,6 @@ from slurmpod.rules.existing_network import (
 )
 from slurmpod.rules.groups import has_efa
 from slurmpod.rules.registry import Finding
-from slurmpod.rules.ways_out import GATEWAY_ENDPOINTS, INTERFACE_ENDPOINTS
 
 EFA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html"
 DNS = "https://docs.aws.amazon.com/vpc/latest/userguide/AmazonDNS-concepts.html"

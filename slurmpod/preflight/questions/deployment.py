@@ -11,7 +11,7 @@ from slurmpod.aws.inventory import AccountInventory
 from slurmpod.deploy.permissions.identity import NamedIdentity
 from slurmpod.operations.deployed import LiveEnvironment
 from slurmpod.operations.identity_check import read_identity
-from slurmpod.operations.leftovers import find_leftovers
+from slurmpod.operations.retained import find_leftovers
 from slurmpod.preflight.facts import STUCK, FailedRollback, Leftover
 from slurmpod.preflight.questions.account import ask_caller
 from slurmpod.preflight.questions.question import Question

@@ -20,7 +20,7 @@ from slurmpod.rehearsal.faults.fault import Fault
 from slurmpod.rehearsal.faults.interventions import ScriptsRun, find, lose, place_of, scripts_run
 from slurmpod.rehearsal.faults.steady_job import SteadyJob
 from slurmpod.rehearsal.faults.watch import Watch
-from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
+from slurmpod.rehearsal.nodes.sandbox import GATEWAY_ADDRESS
 
 PACKAGE_NAME = "slurmpod-fault"
 
@@ -106,7 +106,7 @@ _UNREACHABLE = "Could not connect to the endpoint URL"
 _REFUSED = "(403) when calling the HeadObject operation: Forbidden"
 
 _ROUTE = ["ip", "route"]
-_NO_WAY = ["unreachable", f"{DOOR_ADDRESS}/32"]
+_NO_WAY = ["unreachable", f"{GATEWAY_ADDRESS}/32"]
 _REFUSAL = json.dumps(
     {
         "Version": "2012-10-17",
@@ -131,10 +131,10 @@ def _s3_away(cluster: FaultCluster, watch: Watch) -> None:
                 root.run([*_ROUTE, "del", *_NO_WAY])
                 watch.until("it waits", lambda: _REFUSED in run.printed(), wanted=True)
                 watch.noticed("S3 can be reached and refuses; the step still waits")
-                lose(cluster, worker, DOOR_ADDRESS)
-            connecting = ["ss", "-Htn", "state", "syn-sent", "dst", DOOR_ADDRESS]
+                lose(cluster, worker, GATEWAY_ADDRESS)
+            connecting = ["ss", "-Htn", "state", "syn-sent", "dst", GATEWAY_ADDRESS]
             watch.until("S3 is slow", lambda: root.run(connecting) != "", wanted=True)
-            find(cluster, worker, DOOR_ADDRESS)
+            find(cluster, worker, GATEWAY_ADDRESS)
             watch.mended("S3 answers")
             run.require_success(watch)
     watch.recovered("the step has installed its package")
@@ -146,7 +146,7 @@ def _reachable_afterwards(cluster: FaultCluster, node: str) -> Iterator[None]:
     try:
         yield
     finally:
-        find(cluster, node, DOOR_ADDRESS)
+        find(cluster, node, GATEWAY_ADDRESS)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from slurmpod.platform_profiles.profile import Agents, Image, Unit
-from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
+from slurmpod.rehearsal.nodes.sandbox import GATEWAY_ADDRESS
 from slurmpod.rehearsal.nodes.spec import File
 
 UNITS = "/etc/systemd/system"
@@ -21,7 +21,7 @@ def files_of(image: Image) -> Mapping[str, File]:
 
 def files_of_agents(agents: Agents) -> Mapping[str, File]:
     """Return the files of HyperPod's agents: logs, and Slurm's way to the cluster agent."""
-    plugin = f"required auto_resume.so agent={DOOR_ADDRESS}:{agents.cluster_agent_port}\n"
+    plugin = f"required auto_resume.so agent={GATEWAY_ADDRESS}:{agents.cluster_agent_port}\n"
     logs = (agents.logs.cluster_agent, agents.logs.host_agent, agents.logs.role_proxy_agent)
     return {
         PLUGSTACK: File(plugin.encode(), mode=0o644),

@@ -23,9 +23,9 @@ from slurmpod.rehearsal.hyperpod.networks import Networks
 from slurmpod.rehearsal.hyperpod.node_roles import NodeRoles
 from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
 from slurmpod.rehearsal.hyperpod.software import Software
-from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS, Listener
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
+from slurmpod.rehearsal.nodes.sandbox import GATEWAY_ADDRESS, Listener
 from slurmpod.rehearsal.state import Journal
 
 
@@ -94,7 +94,7 @@ def hyperpod(
 
     Raises MachineFailed or OSError when the kernel refuses to let them.
     """
-    endpoint = f"http://{DOOR_ADDRESS}:{aws.port}"
+    endpoint = f"http://{GATEWAY_ADDRESS}:{aws.port}"
     led = variables(endpoint=endpoint, account=aws.account, region=aws.region)
     with ExitStack() as stack:
 

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import IO
 
 from slurmpod.rehearsal.nodes import cgroups
-from slurmpod.rehearsal.nodes.enclosure import BRIDGE, PATH, Enclosure
 from slurmpod.rehearsal.nodes.enter import BOUNDING_SET
 from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.nodes.sandbox import BRIDGE, PATH, Enclosure
 from slurmpod.rehearsal.nodes.spec import File, MachineSpec
 
 CONSOLE_LOG = "console.log"

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import IO, Self
 
 from slurmpod.rehearsal.nodes import cgroups
-from slurmpod.rehearsal.nodes.enclosure import PATH, Enclosure
 from slurmpod.rehearsal.nodes.enter import ENVIRONMENT, machine_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.folder import MachinesFolder
 from slurmpod.rehearsal.nodes.machine import Machine
+from slurmpod.rehearsal.nodes.sandbox import PATH, Enclosure
 from slurmpod.rehearsal.nodes.spec import MachineSpec
 
 LOOPBACK = ("localhost", "127.0.0.1")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod.changes.written_out import written_out
+from slurmpod.changes.expanded import written_out
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.expand import plain
 from slurmpod.environment.base import Kind

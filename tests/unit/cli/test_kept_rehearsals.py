@@ -10,8 +10,8 @@ import pytest
 
 from slurmpod.cli import kept_rehearsals
 from slurmpod.cli.kept_rehearsals import NotThere, _chosen, _shell_command
-from slurmpod.rehearsal.lifetimes import UnknownRehearsal
 from slurmpod.rehearsal.nodes.folder import enroll, further_network
+from slurmpod.rehearsal.processes import UnknownRehearsal
 from slurmpod.rehearsal.state import CHOSEN
 
 

@@ -12,9 +12,9 @@ from slurmpod.changes.compare import changes
 from slurmpod.cli import diff, plan
 from slurmpod.cli.main import run
 from slurmpod.deploy.deployment_record import read_record, record
+from slurmpod.operations.attempt import Unavailable
 from slurmpod.operations.deployed import Deployed
 from slurmpod.operations.difference import Difference
-from slurmpod.operations.reading import Unread
 from slurmpod.plan.costs import Certainty
 from slurmpod.plan.prices import Item
 from slurmpod.problems import ExitCode
@@ -150,7 +150,7 @@ def test_jobs_that_outlast_patches_are_asked_of_a_cluster_that_is_there(
         return Difference(wanted.resolved, deployed, ())
 
     monkeypatch.setattr(diff, "difference_of", same)
-    monkeypatch.setattr(plan, "asked", lambda _: Unread("slurmctld is down"))
+    monkeypatch.setattr(plan, "asked", lambda _: Unavailable("slurmctld is down"))
     assert run(["plan", str(file), "--deployed", *form]) == ExitCode.OK
     shown = capsys.readouterr().out
     if form:

@@ -13,9 +13,9 @@ from slurmpod.problems import ExitCode, InvalidEnvironment, WorkFailed
 from slurmpod.rehearsal.faults.fault import FaultReport, Need
 from slurmpod.rehearsal.faults.registry import FAULTS
 from slurmpod.rehearsal.faults.watch import Moment, Stage
-from slurmpod.rehearsal.lifetimes import Host, RehearsalFailed
 from slurmpod.rehearsal.nodes import preparation
 from slurmpod.rehearsal.nodes.errors import BakeFailed
+from slurmpod.rehearsal.processes import Host, RehearsalFailed
 from slurmpod.rehearsal.rehearse import Options, Outcome
 from slurmpod.rehearsal.state import Request
 from tests.golden_files import ROOT

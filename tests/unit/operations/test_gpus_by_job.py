@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from slurmpod.operations.attempt import Unavailable
 from slurmpod.operations.gpu_use import BOTH
-from slurmpod.operations.reading import Unread
 from slurmpod.operations.status import Status, status_of
 from slurmpod.reading.read import read
 from slurmpod.resolve import Resolved
@@ -98,7 +98,7 @@ def test_without_metrics_nobody_knows_what_gpus_do(environment: Resolved) -> Non
 
 def test_who_may_not_ask_for_metrics_sees_who_holds_them(environment: Resolved) -> None:
     found = status(environment, refused={BOTH: "AccessDeniedException"})
-    assert isinstance(found.gpu_use, Unread)
+    assert isinstance(found.gpu_use, Unavailable)
     assert line(screen(found), "use un").startswith("use unknown: cannot ask Prometheus")
     assert line(screen(found), "0-3")
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from slurmpod.cli import logs, main
-from slurmpod.cli.moments import moment_before
+from slurmpod.cli.times import parse_time
 from slurmpod.operations.logs.archive import write_archive
 from slurmpod.operations.logs.lines import Kind, node_command
 from slurmpod.operations.logs.redaction import redacted
@@ -75,7 +75,7 @@ class TestSecrets:
     ],
 )
 def test_times_are_said_by_how_long_ago_or_by_the_clock(text: str, moment: datetime | None) -> None:
-    assert moment_before(text, NOW) == moment
+    assert parse_time(text, NOW) == moment
 
 
 class Command:

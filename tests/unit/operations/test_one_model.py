@@ -14,9 +14,9 @@ import slurmpod
 from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.cluster_logs import ClusterLogs
 from slurmpod.aws.live_nodes import LiveNodes
+from slurmpod.operations.attempt import Unavailable
 from slurmpod.operations.deployed import LiveEnvironment
 from slurmpod.operations.lifecycle import lifecycle_reports, plan_run
-from slurmpod.operations.reading import Unread
 from slurmpod.operations.rollout import stale_nodes
 from slurmpod.operations.status import status_of
 from slurmpod.operations.why.why import Witnesses
@@ -91,7 +91,7 @@ def test_a_node_without_a_listed_name_has_the_same_name_in_every_command(
 
 def test_status_knows_it_by_that_name_in_slurm_too() -> None:
     status = status_of(Unnamed([HEAD, *WORKERS]).sources(), RESOLVED, NOW)
-    assert not isinstance(status.nodes, Unread)
+    assert not isinstance(status.nodes, Unavailable)
     shown = [name for row in status.nodes for name in expanded(row.names)]
     assert sorted(shown) == sorted(NAMES.values())
     assert {row.status for row in status.nodes} == {"Running"}

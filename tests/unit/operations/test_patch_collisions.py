@@ -10,12 +10,12 @@ import pytest
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.main import run
 from slurmpod.cli.plan_patches import asked_text
+from slurmpod.operations.attempt import Unavailable
 from slurmpod.operations.patch_collisions import (
     Collisions,
     collisions_of,
     outlasting,
 )
-from slurmpod.operations.reading import Unread
 from slurmpod.problems import ExitCode
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
@@ -107,7 +107,7 @@ def test_what_was_found_is_shown_job_by_job(resolved: Resolved) -> None:
 
 
 def test_what_could_not_be_asked_is_unknown() -> None:
-    assert "is unknown: no controller" in asked_text(Unread("no controller is in service"))
+    assert "is unknown: no controller" in asked_text(Unavailable("no controller is in service"))
     assert asked_text(()) == ""
 
 

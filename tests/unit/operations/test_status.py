@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 from slurmpod.cli.status_text import print_status
-from slurmpod.operations.node_states import Alike
-from slurmpod.operations.reading import Unread, plain
+from slurmpod.operations.attempt import Unavailable, plain
+from slurmpod.operations.node_states import NodeRow
 from slurmpod.operations.status import Status, status_of
 from slurmpod.reading.read import read
 from slurmpod.resolve import Resolved
@@ -52,8 +52,8 @@ def line(page: list[str], word: str) -> str:
     return " ".join(found.split())
 
 
-def nodes_of(status: Status) -> dict[str, Alike]:
-    assert not isinstance(status.nodes, Unread)
+def nodes_of(status: Status) -> dict[str, NodeRow]:
+    assert not isinstance(status.nodes, Unavailable)
     return {each.names: each for each in status.nodes}
 
 

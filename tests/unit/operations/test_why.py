@@ -15,7 +15,7 @@ from slurmpod.aws.cluster_logs import ClusterLogs
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.main import run
 from slurmpod.cli.why import print_story
-from slurmpod.operations.reading import plain
+from slurmpod.operations.attempt import plain
 from slurmpod.operations.why.job_states import STATES
 from slurmpod.operations.why.meanings import meaning_of
 from slurmpod.operations.why.story import Story

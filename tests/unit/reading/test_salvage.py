@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slurmpod.environment.environment import Environment
-from slurmpod.reading.read import STAND_INS, Reading, Remains, read_as
+from slurmpod.reading.read import STAND_INS, PartialReading, Reading, read_as
 from tests.sound_environment import SOUND, sound_with
 from tests.unit.reading.test_phrases import FULL, paths
 
@@ -23,7 +23,7 @@ def with_wrong_value(path: tuple[str | int, ...]) -> Reading:
     return read_as("full.yaml", json.dumps(document))
 
 
-def remains_of(text: str) -> Remains:
+def remains_of(text: str) -> PartialReading:
     remains = read_as("dev.yaml", text).remains
     assert remains
     return remains

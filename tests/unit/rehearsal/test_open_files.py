@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from slurmpod.rehearsal.hosting import MANY_FILES, allow_many_files
-from slurmpod.rehearsal.nodes import enclosure
-from slurmpod.rehearsal.nodes.enclosure import Listener
+from slurmpod.rehearsal.nodes import sandbox
+from slurmpod.rehearsal.nodes.sandbox import Listener
 
 PATIENCE_SECONDS = 60
 
@@ -39,7 +39,7 @@ class Socket:
 def test_a_door_stays_open_though_there_were_no_descriptors_for_a_moment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(enclosure, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(sandbox, "_PAUSE_SECONDS", 0)
     listening: Any = Socket()
     answered: queue.SimpleQueue[object] = queue.SimpleQueue()
     listening.next.put(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))

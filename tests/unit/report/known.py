@@ -9,11 +9,11 @@ from typing import Any
 from slurmpod.aws.stack_events import ResourceRun, StackRun
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.picture import Series, panel_picture
+from slurmpod.operations.attempt import Unavailable
 from slurmpod.operations.idle_checks import CheckedNode, CheckedNodes, CheckResult
 from slurmpod.operations.job_records import last_jobs
 from slurmpod.operations.lifecycle import NodeReport, StepReport
 from slurmpod.operations.panel_pictures import PanelPicture
-from slurmpod.operations.reading import Unread
 from slurmpod.operations.status import status_of
 from slurmpod.plan.plan import plan_of
 from slurmpod.reading.read import read_as
@@ -129,7 +129,7 @@ def known(**record: Any) -> Known:
 
 def planned() -> Known:
     """Return an environment of which nothing but the plan is known."""
-    return replace(known(), record=Unread("no credentials"))
+    return replace(known(), record=Unavailable("no credentials"))
 
 
 def rehearsed(*, failure: str = "") -> Known:

@@ -10,8 +10,8 @@ import pytest
 
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.metrics.dashboards import DASHBOARDS
+from slurmpod.operations.attempt import Unavailable
 from slurmpod.operations.idle_checks import CheckedNodes
-from slurmpod.operations.reading import Unread
 from slurmpod.report.gather import NO_NODES, NOTHING_DEPLOYED, Askers, NoSessions, askers, record_of
 from slurmpod.report.record import Rehearsed
 from tests.unit.operations.cluster_at_work import NOW, Cluster
@@ -30,9 +30,9 @@ def asked(cluster: Cluster, account: str = "123456789012") -> Askers:
 def test_what_one_refuses_is_said_and_the_rest_is_there() -> None:
     cluster = Cluster(refused={"filter_log_events": "AccessDenied"})
     record = record_of(asked(cluster), resolved(), NOW, None)
-    assert isinstance(record.nodes, Unread)
+    assert isinstance(record.nodes, Unavailable)
     assert "AccessDenied" in record.nodes.why
-    assert not isinstance(record.status.cluster, Unread)
+    assert not isinstance(record.status.cluster, Unavailable)
     assert len(record.launched) == 5
 
 
@@ -64,7 +64,7 @@ def test_panels_with_data_are_drawn_where_the_environment_has_prometheus() -> No
     sources = replace(asked(Cluster()), metrics=lambda _: Workspace())
     record = record_of(sources, watched, NOW, None)
     assert record.panels is not None
-    assert not isinstance(record.panels, Unread)
+    assert not isinstance(record.panels, Unavailable)
     assert panel.title in {each.title for each in record.panels}
     assert len(record.panels) < sum(len(each.panels) for each in DASHBOARDS)
     assert record_of(sources, resolved(), NOW, None).panels is None
@@ -75,7 +75,7 @@ def test_results_of_checks_are_asked_for_where_the_environment_has_checks() -> N
     assert record_of(asked(cluster), resolved(), NOW, None).checks is None
     checked = resolved(checks={})
     silent = record_of(asked(cluster), checked, NOW, None).checks
-    assert isinstance(silent, Unread)
+    assert isinstance(silent, Unavailable)
     cluster.answers["newest"] = '{"nodes": [], "more": 0}\n'
     assert record_of(asked(cluster), checked, NOW, None).checks == CheckedNodes((), 0)
 
@@ -85,4 +85,4 @@ def test_a_rehearsal_without_nodes_says_that_instead_of_asking_them() -> None:
     cluster = Cluster()
     sources = replace(cluster.sources(), sessions=NoSessions(None))  # type: ignore[arg-type]
     record = record_of(replace(asked(cluster), sources=sources), resolved(), NOW, None)
-    assert record.jobs == record.status.slurm == Unread(NO_NODES)
+    assert record.jobs == record.status.slurm == Unavailable(NO_NODES)

@@ -10,8 +10,8 @@ from itertools import pairwise
 import pytest
 
 from slurmpod.folders import folder
+from slurmpod.operations.attempt import Unavailable
 from slurmpod.operations.idle_checks import CheckedNodes
-from slurmpod.operations.reading import Unread
 from slurmpod.report.page import Known, duration, page_of, tick
 from slurmpod.report.record import Record
 from tests.unit.report.known import CHECKS, PANELS, known, planned, rehearsed
@@ -50,7 +50,7 @@ def test_what_is_there_and_what_happened_is_on_it() -> None:
 def test_metrics_are_pictures_on_the_page_or_their_absence_is_explained() -> None:
     (picture,) = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]+)"', page_of(known()))
     assert b64decode(picture).decode() == PANELS[0].svg
-    silent = words(page_of(known(panels=Unread("no endpoint"))))
+    silent = words(page_of(known(panels=Unavailable("no endpoint"))))
     assert "The metrics are unknown: no endpoint" in silent
     assert "Prometheus has nothing of this hour yet" in words(page_of(known(panels=())))
     assert "Metrics of the last hour" not in words(page_of(known(panels=None)))
@@ -95,7 +95,7 @@ def test_why_a_rehearsal_failed_stands_at_the_top() -> None:
 
 @pytest.mark.parametrize("part", ["runs", "nodes", "jobs", "checks"])
 def test_what_could_not_be_read_says_so_in_its_place(part: str) -> None:
-    page = words(page_of(known(**{part: Unread(f"AccessDenied: no {part} for you")})))
+    page = words(page_of(known(**{part: Unavailable(f"AccessDenied: no {part} for you")})))
     assert f"cannot be read: AccessDenied: no {part} for you" in page
 
 
@@ -105,7 +105,7 @@ def test_what_could_not_be_read_says_so_in_its_place(part: str) -> None:
 def test_a_status_without_a_part_still_makes_a_page(part: str) -> None:
     whole = known().record
     assert isinstance(whole, Record)
-    status = replace(whole.status, **{part: Unread("throttled")})  # type: ignore[arg-type]
+    status = replace(whole.status, **{part: Unavailable("throttled")})  # type: ignore[arg-type]
     page = words(page_of(known(status=status)))
     assert "throttled" in page or part == "stacks"
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from slurmpod.environment.environment import Environment
 from slurmpod.problems import Problem, Severity
-from slurmpod.reading.read import Remains
+from slurmpod.reading.read import PartialReading
 from slurmpod.reading.yaml_source import YamlSource
 from slurmpod.resolve import Resolved, resolve
-from slurmpod.rules.acceptance import ACCEPTS_NOTHING, without_accepted
 from slurmpod.rules.registry import Rule
+from slurmpod.rules.suppressions import ACCEPTS_NOTHING, unsuppressed
 
 SECTIONS: dict[str, frozenset[str]] = {
     name: frozenset(sections.split())
@@ -62,7 +62,7 @@ FURTHER_SECTIONS: dict[str, dict[str, frozenset[str]]] = {
 
 
 def problems_in(
-    remains: Remains,
+    remains: PartialReading,
     rules: Sequence[Rule],
     apply: Callable[[Rule, Resolved, YamlSource], list[Problem]],
 ) -> Iterator[Problem]:
@@ -77,7 +77,7 @@ def problems_in(
         found = apply(rule, watched, reading.source)
         if watched.seen.isdisjoint(broken):
             problems += found
-    for problem in without_accepted(problems, reading.environment.suppress, reading.source):
+    for problem in unsuppressed(problems, reading.environment.suppress, reading.source):
         is_known = "suppress" not in broken or problem.severity is Severity.ERROR
         if is_known and problem.rule != ACCEPTS_NOTHING:
             yield problem

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod.changes import several_fields
+from slurmpod.changes import combined
 from slurmpod.environment.base import Effect, Kind, effect_of
 from slurmpod.environment.descriptions import all_sections
 from tests.served import served
@@ -107,7 +107,7 @@ def test_continuous_provisioning_begins_in_place_and_does_not_end(
 
 def test_whatever_refuses_or_replaces_says_who_says_so_or_that_nobody_does() -> None:
     told = (effect_of(f) for section in all_sections() for f in section.model_fields.values())
-    here = (each for each in vars(several_fields).values() if isinstance(each, Effect))
+    here = (each for each in vars(combined).values() if isinstance(each, Effect))
     effects = {each for effect in (*told, *here) for each in cases_of(effect)}
     refused = [each for each in effects if each.kind in (Kind.REFUSED, Kind.REPLACES)]
     assert len(refused) > 20  # the loop above has found them

@@ -16,7 +16,7 @@ OF_PREFLIGHT = "PRE-"
 """Ids of what only the account knows: `slurmpod preflight` judges whether they accept anything."""
 
 
-def without_accepted(
+def unsuppressed(
     problems: Iterable[Problem], suppressions: Sequence[Suppression], source: YamlSource
 ) -> Iterator[Problem]:
     """Leave out the warnings that are accepted, and report what accepts nothing.

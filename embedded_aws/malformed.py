@@ -52,35 +52,35 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 @dataclass(frozen=True)
-class Flaw:
+class Malformed:
     """Why a request is refused before anything is looked for: a code and a message for people."""
 
     code: str
     message: str
 
 
-def unreadable(service: str, protocol: str, message: str = "") -> Flaw:
+def unreadable(service: str, protocol: str, message: str = "") -> Malformed:
     """Return the flaw of a request that is not of its protocol's form."""
     if service == "ec2":
-        return Flaw("InvalidParameterValue", message or "A value of a parameter is invalid.")
+        return Malformed("InvalidParameterValue", message or "A value of a parameter is invalid.")
     code = _UNREADABLE.get(protocol, "MalformedInput")
-    return Flaw(code, message or "The request could not be read.")
+    return Malformed(code, message or "The request could not be read.")
 
 
-def unknown_operation(protocol: str, name: str) -> Flaw | None:
+def unknown_operation(protocol: str, name: str) -> Malformed | None:
     """Return the flaw of a request for an operation that its service does not have.
 
     None for services whose operations are told by their paths, which tools know more of than
     models.
     """
     if protocol == "json":
-        return Flaw("UnknownOperationException", f"{name or 'Nothing'} is not an operation.")
+        return Malformed("UnknownOperationException", f"{name or 'Nothing'} is not an operation.")
     if protocol in ("ec2", "query"):
-        return Flaw("InvalidAction", f"The action {name} is not valid for this web service.")
+        return Malformed("InvalidAction", f"The action {name} is not valid for this web service.")
     return None
 
 
-def wrong_types(operation: OperationModel, protocol: str, body: bytes) -> Flaw | None:
+def wrong_types(operation: OperationModel, protocol: str, body: bytes) -> Malformed | None:
     """Return the flaw of a JSON body that is none, or has a value of another type somewhere."""
     shape = _in_json(operation) if protocol in _JSON and body else None
     if shape is None:
@@ -139,7 +139,7 @@ def _mismatch(expected: str, value: Any) -> str:
     return f"{token} can not be converted to {expected.capitalize()}"
 
 
-def missing(operation: OperationModel, protocol: str, given: Mapping[str, Any]) -> Flaw | None:
+def missing(operation: OperationModel, protocol: str, given: Mapping[str, Any]) -> Malformed | None:
     """Return the flaw of an input that lacks members, in the words of the service."""
     shape, service = operation.input_shape, operation.service_model.service_name
     if shape is None or protocol == "rest-xml":
@@ -151,8 +151,8 @@ def missing(operation: OperationModel, protocol: str, given: Mapping[str, Any]) 
     code = _MISSING.get(service, ours)
     if service in _NAMED_AS_PARAMETERS:
         name = ".".join(map(str, absent[0].path))
-        return Flaw(code, f"The request must contain the parameter {name}")
-    return Flaw(code, summary([sentence(violation) for violation in absent]))
+        return Malformed(code, f"The request must contain the parameter {name}")
+    return Malformed(code, summary([sentence(violation) for violation in absent]))
 
 
 def _absent(

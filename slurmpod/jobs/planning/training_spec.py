@@ -51,7 +51,7 @@ NUMBERS = {
 NODES = Limits(1, 100_000)
 
 
-class Wish(Value):
+class TrainingSpec(Value):
     """A training: `batch` sequences of `sequence` tokens for each step of the optimizer.
 
     `rate` is a learning rate that was good for batches of `rate_batch`; 0 where there is none.
@@ -74,7 +74,7 @@ class Wish(Value):
         return self.steps * self.sequence * self.batch
 
 
-def wish_of(typed: Mapping[str, str | None]) -> Wish:
+def wish_of(typed: Mapping[str, str | None]) -> TrainingSpec:
     """Return what options say, by their names. Raises PlanRefused."""
     mistakes: list[str] = []
     model = _model(typed.get("model"), mistakes)
@@ -89,7 +89,7 @@ def wish_of(typed: Mapping[str, str | None]) -> Wish:
         raise PlanRefused(mistakes)
     sequence, batch = int(numbers["sequence"] or 0), int(numbers["global-batch"] or 0)
     tokens = numbers["tokens"] or model.parameters * TOKENS_PER_PARAMETER
-    return Wish(
+    return TrainingSpec(
         model=model,
         sequence=sequence,
         batch=batch,

@@ -10,9 +10,9 @@ import pytest
 BEGIN = """\
 import signal
 import threading
-from embedded_aws.ending import Ending
+from embedded_aws.shutdown import Shutdown
 
-ending = Ending(signal.SIGTERM)
+ending = Shutdown(signal.SIGTERM)
 """
 HOW = {
     "a signal that comes before": "signal.raise_signal(signal.SIGTERM)",

@@ -9,7 +9,7 @@ HOW_TO_SAY = "write 30m, 2h, 3d, or a time such as 2026-11-23T14:00"
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
-def moment_before(text: str, now: datetime) -> datetime | None:
+def parse_time(text: str, now: datetime) -> datetime | None:
     """Read `30m`, `2h`, `3d`, or a time in ISO 8601, in UTC unless it says; None for others."""
     if found := re.fullmatch(r"(\d{1,5})([mhd])", text):
         return now - timedelta(**{_UNITS[found[2]]: int(found[1])})

@@ -7,7 +7,7 @@ import select
 import signal
 
 
-class Ending:
+class Shutdown:
     """What a process waits for that serves others; make it in the main thread, before others.
 
     `threading.Event` would not do: Python runs a handler between two of its own instructions, and

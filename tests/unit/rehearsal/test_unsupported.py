@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from slurmpod.platform_profiles.loading import load
 from slurmpod.reading.read import Reading, read
-from slurmpod.rehearsal.omissions import rehearsed_file
 from slurmpod.rehearsal.progress import Progress
+from slurmpod.rehearsal.unsupported import rehearsed_file
 from slurmpod.resolve import resolve
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ class Unusable(ValueError):
 
 
 @dataclass(frozen=True)
-class GivenNetwork:
+class SuppliedNetwork:
     """A VPC with one private subnet for each zone of an environment, as the file names zones.
 
     Without security groups, one is made for nodes and file systems. Endpoints are never made: the
@@ -72,7 +72,7 @@ class GivenNetwork:
 class Given:
     """All that an app gives to one environment; roles go by those of the groups that carry them."""
 
-    network: GivenNetwork | None = None
+    network: SuppliedNetwork | None = None
     roles: Mapping[Role, aws_iam.IRole] = field(default_factory=dict)
 
     @property
@@ -111,7 +111,7 @@ def given_network(
     vpc: aws_ec2.IVpc,
     subnets: Mapping[str, aws_ec2.ISubnet] | None,
     security_groups: Sequence[aws_ec2.ISecurityGroup],
-) -> GivenNetwork:
+) -> SuppliedNetwork:
     """Find the subnets of an environment's zones in a VPC.
 
     Raises:
@@ -130,7 +130,7 @@ def given_network(
             f"the subnets that the app gives are in {', '.join(found)}, and the file names "
             f"{', '.join(lacking)}\n  fix: give a subnet for each zone of the file"
         )
-    return GivenNetwork(vpc, found, tuple(security_groups))
+    return SuppliedNetwork(vpc, found, tuple(security_groups))
 
 
 def given_roles(

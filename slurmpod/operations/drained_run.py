@@ -31,7 +31,7 @@ Nodes = Collection[Node]
 
 
 @dataclass(frozen=True)
-class OutOfTheWay:
+class DrainedRun:
     """The groups of workers of a cluster; `tell` takes reports as they come, `say` text."""
 
     groups: Collection[str]
@@ -114,7 +114,7 @@ def workers_of(
     sessions: NodeSessions,
     tell: Callable[[NodeReport], None],
     say: Callable[[str], None],
-) -> OutOfTheWay:
+) -> DrainedRun:
     """Return the workers of a live cluster, whose Slurm is asked on the controllers that run."""
     id_ = nodes.cluster_id(resolved.name)
     targets = [
@@ -124,4 +124,4 @@ def workers_of(
     ]
     groups = {group.name for group in resolved.groups_with(Role.WORKER)}
     slurm = RemoteSlurm(NodeSessions(nodes.clients), targets)
-    return OutOfTheWay(groups, slurm, sessions, tell, say)
+    return DrainedRun(groups, slurm, sessions, tell, say)

@@ -13,14 +13,14 @@ FILE = "nodes-due.json"
 
 
 @dataclass(frozen=True)
-class Owed:
+class PendingScripts:
     """The nodes whose scripts a deployment owes, and whether those of workers come first."""
 
     instance_ids: tuple[str, ...] = ()
     workers_first: bool = False
 
     @classmethod
-    def read(cls, file: Path) -> Owed:
+    def read(cls, file: Path) -> PendingScripts:
         """Read what an earlier deployment owes: nothing where there is no file."""
         if not file.is_file():
             return cls()

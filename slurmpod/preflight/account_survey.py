@@ -49,7 +49,7 @@ def own_account(clients: AwsClients) -> str:
         return ""
 
 
-def look_around(clients: AwsClients, instance_type: str) -> Surroundings:
+def survey(clients: AwsClients, instance_type: str) -> Surroundings:
     """Ask the account what there is in its Region."""
     unseen: list[str] = []
 

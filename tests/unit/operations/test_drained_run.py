@@ -11,8 +11,8 @@ import pytest
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.session_manager import SessionRequest
 from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.drained_run import DISTURBING, REASON, DrainedRun
 from slurmpod.operations.lifecycle import RunPlan
-from slurmpod.operations.out_of_the_way import DISTURBING, REASON, OutOfTheWay
 from slurmpod.operations.slurm_remote import RemoteSlurm, SlurmView
 from slurmpod.slurm.nodes import SlurmNode
 from slurmpod_lifecycle.steps import STEPS
@@ -94,7 +94,7 @@ def run(slurm: Slurm, count: int, step: str = "mount_fsx", failing: str = "") ->
     """Run the scripts on so many nodes; return what was done, in order."""
     plan = RunPlan("us-west-2", "abcde01234yz", "s3://bucket/x", NODES[:count], dry_run=False)
     failed = {NAMES[f"i-{number}"] for number in failing}
-    out = OutOfTheWay(
+    out = DrainedRun(
         {"workers"}, slurm, Answers(slurm, step, failed), lambda _: None, slurm.done.append
     )
     out.run(plan)

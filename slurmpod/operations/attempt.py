@@ -15,28 +15,28 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Unread:
+class Unavailable:
     """What stands in the place of a thing that could not be read: why."""
 
     why: str
 
 
-def read(ask: Callable[[], T]) -> T | Unread:
+def read(ask: Callable[[], T]) -> T | Unavailable:
     """Return what `ask` returns, or why it could not."""
     try:
         return ask()
     except WorkFailed as failure:
-        return Unread(str(failure))
+        return Unavailable(str(failure))
 
 
-def read_from(work: Future[T]) -> T | Unread:
+def read_from(work: Future[T]) -> T | Unavailable:
     """Return what comes of work that goes on at the same time, or why nothing does."""
     return read(work.result)
 
 
 def plain(found: Any) -> Any:
     """Return what was found as plain data; what could not be read is `{"unread": why}`."""
-    if isinstance(found, Unread):
+    if isinstance(found, Unavailable):
         return {"unread": found.why}
     if dataclasses.is_dataclass(found):
         return {each.name: plain(getattr(found, each.name)) for each in dataclasses.fields(found)}

@@ -12,7 +12,7 @@ from slurmpod.environment.environment import Environment
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved
 from slurmpod.rules.check import check
-from slurmpod.rules.remains import FURTHER_SECTIONS, SECTIONS
+from slurmpod.rules.partial import FURTHER_SECTIONS, SECTIONS
 from tests.sound_environment import sound_data
 from tests.unit.reading.test_phrases import FULL
 

@@ -126,7 +126,7 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 BRIDGE = "subnet"
 """The network interface in the enclosure that stands for all subnets' switches and routers."""
 
-DOOR_ADDRESS = "169.254.100.1"
+GATEWAY_ADDRESS = "169.254.100.1"
 """Where machines of all subnets find what this computer lets them reach."""
 
 OUTSIDE = IPv4Network("169.254.101.0/24")
@@ -251,10 +251,10 @@ class Enclosure:
         inside = inside or port
         with self._lock:
             if not self._has_door:
-                self.run(["ip", "address", "add", f"{DOOR_ADDRESS}/32", "dev", BRIDGE])
+                self.run(["ip", "address", "add", f"{GATEWAY_ADDRESS}/32", "dev", BRIDGE])
                 self._has_door = True
-            self._doors.append(Door(self._namespace, DOOR_ADDRESS, port, inside=inside))
-        return f"{DOOR_ADDRESS}:{inside}"
+            self._doors.append(Door(self._namespace, GATEWAY_ADDRESS, port, inside=inside))
+        return f"{GATEWAY_ADDRESS}:{inside}"
 
     def let_out(self, host: str, port: int) -> str:
         """Let machines reach a port of a host; return the address that stands for the host."""
