@@ -55,7 +55,7 @@ def isolated_environment(
 
 
 def is_read_by_aws_tools(name: str) -> bool:
-    """Tell whether AWS tools look at a variable of this name to know where and who they are."""
+    """Return whether AWS tools look at a variable of this name to know where and who they are."""
     return name.startswith(_READ_BY_AWS_TOOLS) and name != _LEADS_NOWHERE
 
 

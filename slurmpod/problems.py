@@ -85,7 +85,7 @@ class WorkFailed(Exception):
 
 
 def has_errors(problems: Iterable[Problem]) -> bool:
-    """Tell whether anything in `problems` must stop the work."""
+    """Return whether anything in `problems` must stop the work."""
     return any(problem.severity is Severity.ERROR for problem in problems)
 
 

@@ -69,7 +69,7 @@ def _places(construct: IConstruct) -> Mapping[str, str]:
 
 
 def _is_for_every_cluster(waiver: Waiver) -> bool:
-    """Tell whether a finding does not depend on what only environments have."""
+    """Return whether a finding does not depend on what only environments have."""
     return waiver.beside == "*" or waiver.beside.startswith("*-lifecycle/")
 
 

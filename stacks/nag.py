@@ -134,7 +134,7 @@ def _review(
 
 
 def _holds(waiver: Waiver, paths: Collection[str]) -> bool:
-    """Tell whether the constructs beside it are those for which the waiver was written."""
+    """Return whether the constructs beside it are those for which the waiver was written."""
     return _has(paths, waiver.beside) and not (waiver.without and _has(paths, waiver.without))
 
 

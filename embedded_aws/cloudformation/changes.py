@@ -92,7 +92,7 @@ def scope_of(
 
 
 def is_unchanged(stack: Stack, submission: Submission, changes: tuple[Change, ...]) -> bool:
-    """Tell whether a submission asks for exactly what the stack already is."""
+    """Return whether a submission asks for exactly what the stack already is."""
     current = stack.submission
     return (
         stack.status != "REVIEW_IN_PROGRESS"

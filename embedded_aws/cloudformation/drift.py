@@ -50,7 +50,7 @@ class Drift:
 
     @property
     def is_drifted(self) -> bool:
-        """Tell whether somebody else has changed or deleted the resource."""
+        """Return whether somebody else has changed or deleted the resource."""
         return self.status in (DELETED, MODIFIED)
 
 
@@ -108,7 +108,7 @@ def _is_like(expected: Any, actual: Any) -> bool:
 
 
 def _is_read_elsewhere(expected: Any) -> bool:
-    """Tell whether a dynamic reference stands for the value."""
+    """Return whether a dynamic reference stands for the value."""
     return isinstance(expected, str) and "{{resolve:" in expected
 
 

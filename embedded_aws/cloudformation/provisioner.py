@@ -196,7 +196,7 @@ def _reason(error: Exception) -> str:
 
 
 def is_gone(error: ClientError) -> bool:
-    """Tell whether a service answered that there is no such thing."""
+    """Return whether a service answered that there is no such thing."""
     return bool(_GONE.search(error.response["Error"]["Code"]))
 
 

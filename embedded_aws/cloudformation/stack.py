@@ -159,7 +159,7 @@ class Stack:
 
     @property
     def is_busy(self) -> bool:
-        """Tell whether an operation is under way; a stack in review has had none yet."""
+        """Return whether an operation is under way; a stack in review has had none yet."""
         return self.status.endswith("_IN_PROGRESS") and self.status != "REVIEW_IN_PROGRESS"
 
     @property

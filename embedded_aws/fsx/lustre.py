@@ -67,12 +67,12 @@ class Lustre:
 
     @property
     def is_scratch(self) -> bool:
-        """Tell whether FSx keeps one copy of the data only."""
+        """Return whether FSx keeps one copy of the data only."""
         return self.deployment_type.startswith("SCRATCH")
 
     @property
     def is_tiering(self) -> bool:
-        """Tell whether the storage grows and shrinks by itself."""
+        """Return whether the storage grows and shrinks by itself."""
         return self.storage_type == "INTELLIGENT_TIERING"
 
     @property
@@ -87,7 +87,7 @@ class Lustre:
 
     @property
     def has_efa(self) -> bool:
-        """Tell whether clients reach the servers by EFA."""
+        """Return whether clients reach the servers by EFA."""
         return bool(self.settings.get("EfaEnabled"))
 
     @property
@@ -124,7 +124,7 @@ class Lustre:
         return max(metadata_servers, 1) + -(-(self.capacity_gib or 0) // self.step_gib)
 
     def fits(self, capacity_gib: int) -> bool:
-        """Tell whether the capacity is one that can be had."""
+        """Return whether the capacity is one that can be had."""
         if self._is_plain_ssd and capacity_gib in (1200, 2400):
             return True
         return capacity_gib > 0 and capacity_gib % self.step_gib == 0
@@ -135,7 +135,7 @@ class Lustre:
 
 
 def is_tiering_throughput(mbps: int) -> bool:
-    """Tell whether Intelligent-Tiering can have this throughput."""
+    """Return whether Intelligent-Tiering can have this throughput."""
     return mbps in _SMALL_TIERING_THROUGHPUTS or mbps % _TIERING_THROUGHPUT_STEP == 0
 
 

@@ -49,7 +49,7 @@ class Workspace:
     dashboards: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def lets_in(self, key: str) -> bool:
-        """Tell whether a token with this key is valid now."""
+        """Return whether a token with this key is valid now."""
         tokens = (token for account in self.accounts.values() for token in account.tokens.values())
         return any(
             secrets.compare_digest(token.key, key) and token.expires > time.time()

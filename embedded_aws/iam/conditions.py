@@ -34,7 +34,7 @@ FOR_ALL, FOR_ANY = "ForAllValues:", "ForAnyValue:"
 
 
 def holds(condition: Condition, values: Values) -> bool:
-    """Tell whether a condition of a statement holds; one that AWS would not know never does."""
+    """Return whether a condition of a statement holds; one that AWS would not know never does."""
     name, for_all, for_any, if_exists = _parts(condition.operator)
     present = values.get(condition.key.lower(), ())
     if name == "Null":
@@ -52,7 +52,7 @@ def holds(condition: Condition, values: Values) -> bool:
 
 
 def is_operator(text: str) -> bool:
-    """Tell whether IAM knows a condition operator of this name."""
+    """Return whether IAM knows a condition operator of this name."""
     name, for_all, for_any, if_exists = _parts(text)
     if name == "Null":
         return not (for_all or for_any or if_exists)
@@ -134,12 +134,12 @@ class Unfillable(Exception):
 
 
 def action_matches(pattern: str, action: str) -> bool:
-    """Tell whether an action is meant; case does not matter."""
+    """Return whether an action is meant; case does not matter."""
     return bool(_glob(pattern.lower()).fullmatch(action.lower()))
 
 
 def like(pattern: str, text: str, values: Mapping[str, tuple[str, ...]]) -> bool:
-    """Tell whether `text` is what `pattern` says, with wildcards and variables."""
+    """Return whether `text` is what `pattern` says, with wildcards and variables."""
     if "${" not in pattern:
         return bool(_glob(pattern).fullmatch(text))
     try:
@@ -149,7 +149,7 @@ def like(pattern: str, text: str, values: Mapping[str, tuple[str, ...]]) -> bool
 
 
 def arn_like(pattern: str, arn: str, values: Mapping[str, tuple[str, ...]]) -> bool:
-    """Tell whether an ARN is meant: each of its six parts is compared for itself."""
+    """Return whether an ARN is meant: each of its six parts is compared for itself."""
     patterns = _VARIABLE.sub(lambda match: match[0].replace(":", "\0"), pattern).split(":", 5)
     parts = arn.split(":", ARN_PARTS - 1)
     if len(patterns) != ARN_PARTS or len(parts) != ARN_PARTS:

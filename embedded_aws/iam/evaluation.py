@@ -174,7 +174,7 @@ def _granted_by_resource(request: Request, policies: Policies) -> _Grant | None:
 
 
 def _account_is_let_in(request: Request, policies: Policies) -> bool:
-    """Tell whether the resource's policy leaves the decision to the principal's account."""
+    """Return whether the resource's policy leaves the decision to the principal's account."""
     if policies.resource is None or request.principal is None:
         return False
     return any(
@@ -184,7 +184,7 @@ def _account_is_let_in(request: Request, policies: Policies) -> bool:
 
 
 def _names(statement: Statement, request: Request) -> bool:
-    """Tell whether a statement of a resource's policy is about who asks."""
+    """Return whether a statement of a resource's policy is about who asks."""
     if request.principal is None:
         return False
     if statement.not_principals is not None:

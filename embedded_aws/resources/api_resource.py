@@ -143,7 +143,7 @@ class ApiResource(Provider):
         return actual
 
     def exists(self, aws: Clients, physical_id: str) -> bool:
-        """Tell whether the resource is there; raises ProviderError if its type has no import."""
+        """Return whether the resource is there; raises ProviderError if its type has no import."""
         try:
             self.described(aws, physical_id)
         except ClientError:

@@ -330,7 +330,7 @@ def _delete(s3: S3Client, bucket: str, keys: list[str]) -> None:
 
 
 def _is_owned(s3: S3Client, bucket: str, prefix: str) -> bool:
-    """Tell whether the bucket is tagged as belonging to a deployment that outlives this one."""
+    """Return whether the bucket is tagged as belonging to a deployment that outlives this one."""
     owner = f"{_OWNER_TAG}:{prefix}" if prefix else _OWNER_TAG
     tags = {tag["Key"] for tag in _bucket_tags(s3, bucket)}
     return any(tag.startswith(owner) for tag in tags)

@@ -91,7 +91,7 @@ class Provider(ABC):
         )
 
     def replaces(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-        """Tell whether AWS replaces the resource for this change instead of updating it."""
+        """Return whether AWS replaces the resource for this change instead of updating it."""
         paths = (*schemas.create_only_paths(self.type), *self.replaced_by)
         return schemas.differs_at(old, new, paths)
 

@@ -89,7 +89,7 @@ def require_existing(aws: Clients, resource_type: str, physical_id: str) -> None
 
 
 def is_there(aws: Clients, resource_type: str, physical_id: str) -> bool:
-    """Tell whether a resource exists; raises ProviderError for a type that is not looked up."""
+    """Return whether a resource exists; raises ProviderError for a type that is not looked up."""
     provider = PROVIDERS.get(resource_type)
     if not isinstance(provider, ApiResource):
         raise ProviderError(f"{resource_type} cannot be imported in the embedded AWS")

@@ -36,7 +36,7 @@ def changed_properties(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[
 
 
 def differs_at(old: Mapping[str, Any], new: Mapping[str, Any], paths: tuple[Path, ...]) -> bool:
-    """Tell whether any of the properties at `paths` differs."""
+    """Return whether any of the properties at `paths` differs."""
     return any(_value(old, path) != _value(new, path) for path in paths)
 
 

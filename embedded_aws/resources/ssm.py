@@ -61,7 +61,7 @@ class Document(ApiResource):
     tagging = _tagging("Document")
 
     def replaces(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-        """Tell whether the change makes another document."""
+        """Return whether the change makes another document."""
         if super().replaces(old, new):
             return True
         return new.get("UpdateMethod") != _NEW_VERSION and differs_at(

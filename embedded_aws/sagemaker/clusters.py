@@ -136,7 +136,7 @@ class Clusters:
         return cluster
 
     def is_at_rest(self, cluster: Cluster) -> bool:
-        """Tell whether a cluster is in service and nothing changes it as a whole."""
+        """Return whether a cluster is in service and nothing changes it as a whole."""
         return cluster.status == "InService" and cluster.arn not in self._updating
 
     def update_software(self, region: str, given: Mapping[str, Any]) -> Cluster:

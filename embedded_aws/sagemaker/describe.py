@@ -269,7 +269,7 @@ def event_shape(cluster: Cluster, event: ClusterEvent) -> Shape:
 
 
 def _is_asked_for(event: ClusterEvent, given: Mapping[str, Any]) -> bool:
-    """Tell whether an event passes the filters."""
+    """Return whether an event passes the filters."""
     asked = (
         ("InstanceGroupName", event.group),
         ("NodeId", event.instance_id),

@@ -59,7 +59,7 @@ def _data(container: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _is_trusted(aws: Clients, role: str) -> bool:
-    """Tell whether there is such a role, which SageMaker may assume."""
+    """Return whether there is such a role, which SageMaker may assume."""
     try:
         trust = aws.iam.get_role(RoleName=role.rpartition("/")[2])["Role"]
     except aws.iam.exceptions.NoSuchEntityException:
@@ -84,7 +84,7 @@ def _listed(statement: Mapping[str, Any], kind: str) -> Sequence[str]:
 
 
 def _reads(aws: Clients, role: str, bucket: str, key: str) -> bool:
-    """Tell whether the role may read the data, and they are there."""
+    """Return whether the role may read the data, and they are there."""
     bucket_arn = f"arn:{aws.partition}:s3:::{bucket}"
     if not _may(aws, role, ("s3:GetObject",), f"{bucket_arn}/{key}"):
         return False

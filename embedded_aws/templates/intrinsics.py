@@ -41,7 +41,7 @@ class Scope(Protocol):
         """Return a value of the Mappings section."""
 
     def condition(self, name: str) -> bool:
-        """Tell whether a condition of the Conditions section holds."""
+        """Return whether a condition of the Conditions section holds."""
 
     def exported(self, name: str) -> str:
         """Return the value that some stack exports under `name`."""
@@ -181,7 +181,7 @@ def as_text(value: Any) -> str:
 
 
 def is_unknown(value: Any) -> bool:
-    """Tell whether a text has a part that stands for what does not exist yet."""
+    """Return whether a text has a part that stands for what does not exist yet."""
     return isinstance(value, str) and UNKNOWN in value
 
 
@@ -309,7 +309,7 @@ class StackScope:
             ) from None
 
     def condition(self, name: str) -> bool:
-        """Tell whether a condition holds; each is evaluated once."""
+        """Return whether a condition holds; each is evaluated once."""
         if name not in self._conditions:
             conditions = self.template.section("Conditions")
             if name not in conditions:

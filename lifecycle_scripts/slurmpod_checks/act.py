@@ -89,7 +89,7 @@ def _drained(view: View) -> Iterator[NodeState]:
 
 
 def _shall_go(view: View, node: NodeState, faults: int) -> bool:
-    """Tell whether a node is to be replaced now: one a day, whatever was found of how many."""
+    """Return whether a node is to be replaced now: one a day, whatever was found of how many."""
     after, is_away = view.settings.replace_after, "NOT_RESPONDING" in node.words
     is_time = view.now - view.state.replaced_at >= DAY
     return after is not None and faults >= after and is_time and not is_away

@@ -37,7 +37,7 @@ class View:
     now: int
 
     def is_needed(self, name: str) -> bool:
-        """Tell whether somebody's job waits for nodes of a partition of this one."""
+        """Return whether somebody's job waits for nodes of a partition of this one."""
         node = self.nodes.get(name)
         waiting = (job.partitions for job in self.jobs if job.waits_for_nodes)
         return node is not None and any(node.partitions & each for each in waiting)
@@ -107,7 +107,7 @@ def _is_due(view: View, name: str, *, pair: bool) -> bool:
 
 
 def _is_one_of_three(view: View, name: str) -> bool:
-    """Tell whether only three nodes are in a group, of which two pairs may have the bad one."""
+    """Return whether only three nodes are in a group, of which two pairs may have the bad one."""
     group = view.instances[name].group
     return sum(each.group == group for each in view.instances.values()) == LEAST_OTHERS + 1
 

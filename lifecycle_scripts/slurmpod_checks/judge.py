@@ -65,7 +65,7 @@ def slow_in_pairs(name: str, nodes: Nodes, share: float) -> Iterator[Finding]:
 
 
 def is_suspect(name: str, nodes: Nodes, share: float) -> bool:
-    """Tell whether a node's last exchange was slow, and it is not known whose fault that was."""
+    """Return whether a node's last exchange was slow, and it is not known whose fault that was."""
     last = nodes[name].latest(pair=True) if name in nodes else None
     if last is None or last.is_bad or not _is_slow(last, name, nodes, share):
         return False
@@ -74,7 +74,7 @@ def is_suspect(name: str, nodes: Nodes, share: float) -> bool:
 
 
 def is_good(name: str, nodes: Nodes, share: float, but_with: str = "") -> bool:
-    """Tell whether a node's last exchange with others than `but_with` was as it should be."""
+    """Return whether a node's last exchange with others than `but_with` was as it should be."""
     results = nodes[name].results if name in nodes else ()
     pairs = [each for each in results if each.partner and each.partner != but_with]
     return bool(pairs) and not _is_slow(pairs[-1], name, nodes, share)

@@ -114,7 +114,7 @@ class Slurm:
         self.run("scontrol", "update", f"nodename={node}", *changes)
 
     def acts_here(self, host: str) -> bool:
-        """Tell whether this controller is the one that acts, of several; raises SlurmFailed."""
+        """Return whether this controller is the one that acts, of several; raises SlurmFailed."""
         said = self.run("scontrol", "ping")
         if said.count("Slurmctld(") < 2:
             return True

@@ -36,7 +36,7 @@ class Host:
         return time.time()
 
     def has(self, program: str) -> bool:
-        """Tell whether there is such a program: a name or a path."""
+        """Return whether there is such a program: a name or a path."""
         return shutil.which(program) is not None
 
     def run(self, *command: str) -> str:

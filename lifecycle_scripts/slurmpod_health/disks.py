@@ -61,7 +61,7 @@ def check_shared(folder: SharedFolder, node: str) -> Finding:
 
 
 def is_mounted(folder: str) -> bool:
-    """Tell whether something is mounted at a folder, and not only waits for its first use."""
+    """Return whether something is mounted at a folder, and not only waits for its first use."""
     lines = (line.split() for line in MOUNTS.read_text(encoding="utf-8").splitlines())
     return any(fields[1] == folder and fields[2] != "autofs" for fields in lines)
 

@@ -105,7 +105,7 @@ def requeue(scontrol: Scontrol, job: str) -> None:
 
 
 def _is_one_too_many(scontrol: Scontrol, partitions: frozenset[str]) -> bool:
-    """Tell whether more than half of a partition has drained itself; one node always may.
+    """Return whether more than half of a partition has drained itself; one node always may.
 
     Nodes that others have taken out of service do not count. Raises ProbeFailed.
     """

@@ -101,7 +101,7 @@ class ReadOnlyMachine(Machine):
 
 
 def only_asks(command: Sequence[str]) -> bool:
-    """Tell whether a command is known to change nothing."""
+    """Return whether a command is known to change nothing."""
     name = command[0].rpartition("/")[2]
     verbs = [word for word in command[1:] if not word.startswith("-")][:2]
     if name == "find" and any(map(ACTING.fullmatch, command)):

@@ -34,7 +34,7 @@ class Hook(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment has such a script for this role."""
+        """Return whether the environment has such a script for this role."""
         return super().applies_to(node) and cls.when in _hooks(node)
 
     def apply(self) -> str:

@@ -115,7 +115,7 @@ class Machine:
             file.write(f"{line}\n")
 
     def answers(self, address: str, port: int) -> bool:
-        """Tell whether something listens on a TCP port."""
+        """Return whether something listens on a TCP port."""
         try:
             socket.create_connection((address, port), CONNECT_TIMEOUT_SECONDS).close()
         except OSError:

@@ -129,7 +129,7 @@ class NodeStep(Step):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether `node` needs this step."""
+        """Return whether `node` needs this step."""
         return node.role in cls.roles and node.settings.mode in cls.modes
 
     @classmethod

@@ -53,7 +53,7 @@ def returned(description: str) -> str:
 
 
 def is_decision(reason: str) -> bool:
-    """Tell whether a person, or a check of Slurm's, had a part in a reason.
+    """Return whether a person, or a check of Slurm's, had a part in a reason.
 
     To a reason that is there already slurmctld adds its own behind ` : `.
     """

@@ -41,7 +41,7 @@ class Step(ABC):
     """Longest time that it may take, tries included; None for the environment's limit."""
 
     def is_done(self) -> bool:
-        """Tell whether nothing is left to do; must not change anything."""
+        """Return whether nothing is left to do; must not change anything."""
         return False
 
     @abstractmethod

@@ -50,7 +50,7 @@ WantedBy=timers.target
         return {**of_systemd, **self.beside, self.path: self.text}
 
     def is_done(self, machine: Machine) -> bool:
-        """Tell whether the timer runs, and starts this very program."""
+        """Return whether the timer runs, and starts this very program."""
         are_written = all(machine.read(path) == text for path, text in self.files().items())
         return are_written and units.is_running(machine, self.timer)
 

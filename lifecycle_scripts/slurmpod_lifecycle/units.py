@@ -30,17 +30,17 @@ PACKAGE = Path(__file__).parent
 
 
 def is_running(machine: Machine, unit: str) -> bool:
-    """Tell whether a service runs now, with its files as they are, and will after a reboot."""
+    """Return whether a service runs now, with its files as they are, and will after a reboot."""
     return all(_states(machine, unit)) and knows_its_files(machine, unit)
 
 
 def is_off(machine: Machine, unit: str) -> bool:
-    """Tell whether a service does not run now and will not run after a reboot."""
+    """Return whether a service does not run now and will not run after a reboot."""
     return not any(_states(machine, unit))
 
 
 def is_expected(machine: Machine, unit: str) -> bool:
-    """Tell whether a service will run after a reboot, and nothing is wrong with it until now."""
+    """Return whether a service will run after a reboot, and nothing is wrong with it until now."""
     is_enabled = machine.succeeds("systemctl", "is-enabled", "--quiet", unit)
     has_failed = machine.succeeds("systemctl", "is-failed", "--quiet", unit)
     return is_enabled and not has_failed and knows_its_files(machine, unit)
@@ -118,7 +118,7 @@ def reload_if_needed(machine: Machine, *units: str) -> None:
 
 
 def is_outdated(machine: Machine, *units: str) -> bool:
-    """Tell whether systemd holds older settings of these units than their files have."""
+    """Return whether systemd holds older settings of these units than their files have."""
     return any(_is_outdated(machine, unit) for unit in units)
 
 
@@ -167,7 +167,7 @@ def note_change(machine: Machine, unit: str) -> None:
 
 
 def knows_its_files(machine: Machine, unit: str) -> bool:
-    """Tell whether no file has changed since a service started, or was told to read them again."""
+    """Return whether no file has changed since a service started or read them again."""
     note = machine.read(_note(unit))
     return not note or note != _run_of(machine, unit)
 
@@ -200,7 +200,7 @@ class BootProgram:
         self._unit_lines = unit_lines
 
     def is_done(self, machine: Machine) -> bool:
-        """Tell whether it has run since the boot, and will at the next one, as it is here."""
+        """Return whether it has run since the boot, and will at the next one, as it is here."""
         files_are_right = all(machine.read(path) == text for path, text in self._files().items())
         return files_are_right and is_running(machine, self.unit)
 

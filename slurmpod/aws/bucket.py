@@ -18,7 +18,7 @@ class Bucket:
     name: str
 
     def has(self, key: str) -> bool:
-        """Tell whether there is an object of this key."""
+        """Return whether there is an object of this key."""
         with as_unavailable(f"look into the bucket {self.name}"):
             # HeadObject has the same answer for a missing bucket as for a missing object.
             self.clients.s3.head_bucket(Bucket=self.name)

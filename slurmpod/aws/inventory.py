@@ -114,7 +114,7 @@ class AccountInventory:
         }
 
     def is_there(self, resource_type: str, identifier: str) -> bool:
-        """Tell whether a resource of a type that can be imported still exists."""
+        """Return whether a resource of a type that can be imported still exists."""
         looking = f"look for {resource_type} {identifier}"
         with as_unavailable(looking), suppressed("ResourceNotFoundException"):
             self.clients.cloud_control.get_resource(TypeName=resource_type, Identifier=identifier)

@@ -93,7 +93,7 @@ def _rendered(resolved: Resolved) -> dict[str, bytes]:
 
 
 def _waits(content: bytes, resolved: Resolved) -> bool:
-    """Tell whether a rendered file waits for values of the deployment."""
+    """Return whether a rendered file waits for values of the deployment."""
     return any(placeholder.encode() in content for placeholder in placeholders_of(resolved))
 
 

@@ -156,7 +156,7 @@ def _checks(resolved: Resolved) -> settings.Checks | None:
 
 
 def _has_steady_network(group: ResolvedGroup) -> bool:
-    """Tell whether EC2 promises more than a peak, which nodes have for some minutes only."""
+    """Return whether EC2 promises more than a peak, which nodes have for some minutes only."""
     known = instance_types()
     facts = [known.get(name) for name in group.instance_types]
     return all(each is not None and each.network_gigabits > 0 for each in facts)

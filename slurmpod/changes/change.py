@@ -25,7 +25,7 @@ class Change:
 
     @property
     def is_harmless(self) -> bool:
-        """Tell whether nothing is lost, replaced or refused."""
+        """Return whether nothing is lost, replaced or refused."""
         return self.effect.kind in (Kind.IN_PLACE, Kind.NEW_NODES)
 
 

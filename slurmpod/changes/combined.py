@@ -218,7 +218,7 @@ def _lustre_changes(old: ResolvedLustre, new: ResolvedLustre, at: FieldPath) -> 
 
 
 def _is_replaced(old: Lustre | OpenZfs, new: Lustre | OpenZfs) -> bool:
-    """Tell whether a new file system is made, which may begin with everything."""
+    """Return whether a new file system is made, which may begin with everything."""
     fields = type(new).model_fields.items()
     again = (key for key, field in fields if effect_of(field).kind is Kind.REPLACES)
     return any(getattr(old, key) != getattr(new, key) for key in again)

@@ -43,7 +43,7 @@ def replacing_values(section: BaseModel) -> dict[str, Any]:
 
 
 def copies_tags(lustre: ResolvedLustre) -> bool:
-    """Tell whether backups get tags, which a file system without backups does not say either."""
+    """Return whether backups get tags, which a file system without backups does not say either."""
     backups = lustre.settings.backups
     return bool(backups and backups.copy_tags)
 

@@ -77,7 +77,7 @@ def _proof(effect: Effect) -> str:
 
 
 def _fits(value: Any) -> bool:
-    """Tell whether a value can be read at a glance; a section shows its keys instead."""
+    """Return whether a value can be read at a glance; a section shows its keys instead."""
     return not isinstance(value, Mapping) and len(_written(value)) <= LONGEST_VALUE
 
 

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def has_group(resolved: Resolved, name: str) -> bool:
-    """Tell whether an environment has a group of this name; say which ones it has if not."""
+    """Return whether an environment has a group of this name; say which ones it has if not."""
     known = [each.name for each in resolved.groups]
     if name not in known:
         guess = did_you_mean(name, known) or f"it has {', '.join(known)}"
@@ -68,7 +68,7 @@ def has_group(resolved: Resolved, name: str) -> bool:
 
 
 def has_plugin() -> bool:
-    """Tell whether sessions can be opened from this computer; say what it lacks if not."""
+    """Return whether sessions can be opened from this computer; say what it lacks if not."""
     found = shutil.which(session_plugin.NAME) is not None
     if not found:
         say(session_plugin.IS_MISSING)

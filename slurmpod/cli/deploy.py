@@ -260,7 +260,7 @@ class Work:
 
     @property
     def _has_nodes(self) -> bool:
-        """Tell whether there is a cluster, and this deployment is about it."""
+        """Return whether there is a cluster, and this deployment is about it."""
         deployed = self.difference.deployed
         return deployed is not None and deployed.has_cluster and self._is_of_cluster
 
@@ -303,7 +303,7 @@ class Work:
 
 
 def is_stopped_by_the_account(wanted: Sound) -> bool:
-    """Tell whether the preflight finds what would stop a deployment, and say all that it finds.
+    """Return whether the preflight finds what would stop a deployment, and say all that it finds.
 
     What the caller may not ask stops nothing: the CDK deploys in roles of its own.
     """
@@ -314,7 +314,7 @@ def is_stopped_by_the_account(wanted: Sound) -> bool:
 
 
 def is_prepared(options: argparse.Namespace) -> bool:
-    """Tell whether this machine has what the command needs; say what it lacks."""
+    """Return whether this machine has what the command needs; say what it lacks."""
     if cdk_script() is None:
         say(CDK_IS_MISSING)
         return False

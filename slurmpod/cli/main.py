@@ -72,7 +72,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _is_of_others(error: Exception) -> bool:
-    """Tell whether a package is missing that an extra brings, and no module of our own."""
+    """Return whether a package is missing that an extra brings, and no module of our own."""
     own = ("slurmpod", "slurmpod_cdk", "embedded_aws")
     return (
         isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] not in own
@@ -97,7 +97,7 @@ def _make_streams_writable() -> None:
 
 
 def _has_no_reader() -> bool:
-    """Tell whether stdout is a pipe that nobody reads any more; other connections break, too."""
+    """Return whether stdout is a pipe that nobody reads any more; other connections break, too."""
     import select  # only needed here
 
     with suppress(OSError, ValueError):  # a stream that is no file

@@ -221,7 +221,7 @@ def _unknown_types(resolved: Resolved) -> list[str]:
 
 
 def _suits_faults(resolved: Resolved, options: argparse.Namespace, faults: Sequence[Fault]) -> bool:
-    """Tell whether faults can be tried on the environment's cluster; say why not."""
+    """Return whether faults can be tried on the environment's cluster; say why not."""
     missing_here = ("there have to be nodes (no --cloud-only)",) if options.cloud_only else ()
     without = [fault.name for fault in faults if options.job and not fault.strike]
     unfit = (f"no job can be drilled with {name}; {STRIKES_TEXT}" for name in without)

@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def _has_aws_cli() -> bool:
-    """Tell whether ssh finds what it starts for each connection; say what is missing if not."""
+    """Return whether ssh finds what it starts for each connection; say what is missing if not."""
     found = shutil.which("aws") is not None
     if not found:
         say(f"ssh reaches nodes by the AWS CLI, and there is no program 'aws': {AWS_CLI}")

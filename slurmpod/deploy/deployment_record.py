@@ -99,7 +99,7 @@ def content(data: bytes) -> str:
 
 
 def is_content(value: Any) -> bool:
-    """Tell whether a value, or each of a list, stands in place of a file's path."""
+    """Return whether a value, or each of a list, stands in place of a file's path."""
     texts = value if isinstance(value, list) else [value]
     return bool(texts) and all(str(each).startswith(CONTENT) for each in texts)
 

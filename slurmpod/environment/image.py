@@ -22,5 +22,5 @@ beside everything that begins with `systemd-`."""
 
 
 def is_of_the_image(name: str) -> bool:
-    """Tell whether a user or group of this name is, or may be, on the image."""
+    """Return whether a user or group of this name is, or may be, on the image."""
     return name in NAMES_OF_THE_IMAGE or name.startswith("systemd-")

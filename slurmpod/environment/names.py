@@ -79,13 +79,13 @@ def account_of_arn(arn: str) -> str:
 
 
 def is_local_zone(zone: str) -> bool:
-    """Tell whether a zone is a Local Zone, by its id or its name."""
+    """Return whether a zone is a Local Zone, by its id or its name."""
     match = re.fullmatch(ZONE_ID_PATTERN, zone) or re.fullmatch(ZONE_NAME_PATTERN, zone)
     return match is not None and match[match.re.groups] is not None
 
 
 def is_zone_id(zone: str) -> bool:
-    """Tell whether a zone is written as an id (`usw2-az2`) and not as a name."""
+    """Return whether a zone is written as an id (`usw2-az2`) and not as a name."""
     return re.fullmatch(ZONE_ID_PATTERN, zone) is not None
 
 

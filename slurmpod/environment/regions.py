@@ -71,7 +71,7 @@ ZONES_OF_REGIONS = {
 
 
 def could_be_region(name: str) -> bool:
-    """Tell whether AWS has a Region of this name, or may have by now.
+    """Return whether AWS has a Region of this name, or may have by now.
 
     AWS counts the Regions of a place one by one, and goes to new parts of the world: a name of such
     a part passes, unless one letter makes it the name of a Region that is there. That is more
@@ -102,5 +102,5 @@ def domain_of(partition: str) -> str:
 
 
 def _by_one_letter(one: str, other: str) -> bool:
-    """Tell whether one letter was taken for another."""
+    """Return whether one letter was taken for another."""
     return len(one) == len(other) and sum(map(ne, one, other)) == 1

@@ -76,6 +76,6 @@ def _memory(facts: InstanceType) -> Memory | None:
 
 
 def has_own_disks(name: str) -> bool:
-    """Tell whether instances of a type have disks of their own, beside volumes."""
+    """Return whether instances of a type have disks of their own, beside volumes."""
     facts = instance_types().get(name)
     return bool(facts.local_nvme_gb if facts else WITH_DISKS.fullmatch(family_of(name)))

@@ -46,7 +46,7 @@ class Combination(Value):
     forbidden: tuple[str, ...] = ()
 
     def is_broken_by(self, values: Mapping[str, str]) -> bool:
-        """Tell whether slurmctld refuses these values, by the names of their parameters."""
+        """Return whether slurmctld refuses these values, by the names of their parameters."""
         given = _words(values.get(self.parameter, ""))
         triggers = given & _lower(self.words) if self.words else given
         if not triggers:

@@ -30,7 +30,7 @@ class Fact(Value):
     is_so: bool
 
     def excludes(self, other: Fact) -> bool:
-        """Tell whether both cannot be at once."""
+        """Return whether both cannot be at once."""
         if self.name != other.name:
             return False
         if self.value == other.value:
@@ -48,7 +48,7 @@ class Branch(Value):
     facts: tuple[Fact, ...]
 
     def excludes(self, other: Branch) -> bool:
-        """Tell whether no run reaches both, if no variable changes in between."""
+        """Return whether no run reaches both, if no variable changes in between."""
         if self.statement == other.statement:
             return self.arm != other.arm
         return any(mine.excludes(its) for mine in self.facts for its in other.facts)

@@ -189,13 +189,13 @@ def expanded(text: str, values: Values) -> str:
 
 
 def holds_options(held: Sequence[str]) -> bool:
-    """Tell whether a variable that is set to these values is options, or nothing."""
+    """Return whether a variable that is set to these values is options, or nothing."""
     firsts = [command[0] for value in held for command in commands_of(value)[:1]]
     return bool(held) and all(word.text.startswith("-") for word in firsts)
 
 
 def is_unknown(held: Sequence[str]) -> bool:
-    """Tell whether nobody knows what is held: the script sets nothing, or what a command prints.
+    """Return whether nobody knows what is held: the script sets nothing, or what a command prints.
 
     The path of a program, which a command looks up, is known well enough.
     """

@@ -214,7 +214,7 @@ def _checkpoints_are_shared(script: Script, resolved: Resolved) -> Iterator[Scri
 
 
 def is_shared(resolved: Resolved, path: str) -> bool:
-    """Tell whether all nodes see the same at an absolute path."""
+    """Return whether all nodes see the same at an absolute path."""
     return any(PurePosixPath(path).is_relative_to(mount) for mount in shared_mounts(resolved))
 
 

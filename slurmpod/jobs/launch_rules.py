@@ -212,7 +212,7 @@ def _at_itself(step: Step, script: Script) -> Iterator[ScriptFinding]:
 
 
 def _has_no_other(launch: Launch, script: Script) -> bool:
-    """Tell whether nothing else can have told torchrun where to meet."""
+    """Return whether nothing else can have told torchrun where to meet."""
     return launch.is_certain and not any(name.startswith(OF_TORCHRUN) for name in script.values)
 
 

@@ -215,11 +215,11 @@ def _has_own_log(step: Step, script: Script) -> bool:
 
 
 def _resumes_elsewhere(step: Step, script: Script) -> bool:
-    """Tell whether another branch has the step that resumes, such as the one on HyperPod."""
+    """Return whether another branch has the step that resumes, such as the one on HyperPod."""
     places = (other.place for other in script.resuming_steps)
     return any(script.parsed.exclude(step.place, place) for place in places)
 
 
 def _is_on_one_node(step: Step) -> bool:
-    """Tell whether a step has one node of several: it asks for one, or for one process."""
+    """Return whether a step has one node of several: it asks for one, or for one process."""
     return 1 in (node_count(step.option("nodes")), node_count(step.option("ntasks")))

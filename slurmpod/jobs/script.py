@@ -130,7 +130,7 @@ class Script(Value):
         return tuple(command for document in handing for command in document.commands)
 
     def never_meet(self, one: Option, other: Option) -> bool:
-        """Tell whether two options are set in branches of which no run takes both."""
+        """Return whether two options are set in branches of which no run takes both."""
         pairs = list(product(self._origins(one), self._origins(other)))
         return bool(pairs) and all(self.parsed.exclude(*pair) for pair in pairs)
 
@@ -297,7 +297,7 @@ def _read_by_shell(call: Call, documents: Iterable[Document]) -> tuple[Command, 
 
 
 def _is_other_job(document: Document) -> bool:
-    """Tell whether a here document is given to sbatch, at once or by way of a file."""
+    """Return whether a here document is given to sbatch, at once or by way of a file."""
     is_submitted = program_name(document.reader) in SUBMITTING
     return is_submitted or any(line.startswith(DIRECTIVE) for line in document.text.split("\n"))
 

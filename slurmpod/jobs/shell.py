@@ -151,7 +151,7 @@ class ParsedScript(Value):
         return sorted(command[0].place for command in self.commands)
 
     def exclude(self, one: Place, other: Place) -> bool:
-        """Tell whether no run of the script reaches both places."""
+        """Return whether no run of the script reaches both places."""
         pairs = product(self._branches_of(one), self._branches_of(other))
         return any(first.excludes(second) for first, second in pairs)
 

@@ -33,7 +33,7 @@ def submitted(script: Script) -> Iterator[Script]:
 
 
 def is_wrapper(script: Script) -> bool:
-    """Tell whether a script submits jobs and is none itself."""
+    """Return whether a script submits jobs and is none itself."""
     return not script.options and not script.steps and any(True for _ in submitted(script))
 
 

@@ -79,7 +79,7 @@ Judge = Callable[[Call, Values], bool]
 
 
 def trains(call: Call, values: Values) -> bool:
-    """Tell whether one program looks like training, with what the script sets variables to."""
+    """Return whether one program looks like training, with what the script sets variables to."""
     if call.name in FILE_TOOLS:
         return False
     arguments = [word.text for word in call.arguments]
@@ -92,13 +92,13 @@ def trains(call: Call, values: Values) -> bool:
 
 
 def is_measured(script: Script) -> bool:
-    """Tell whether the job's name says that it measures or tries something."""
+    """Return whether the job's name says that it measures or tries something."""
     name = script.option("job-name")
     return bool(name and MEASURED.search(name.value))
 
 
 def is_training(step: Step, script: Script, judge: Judge = trains) -> bool:
-    """Tell whether a step looks like training: the names of data and of images do not count.
+    """Return whether a step looks like training: the names of data and of images do not count.
 
     A script that lies beside the batch script is looked into.
     """
@@ -107,7 +107,7 @@ def is_training(step: Step, script: Script, judge: Judge = trains) -> bool:
 
 
 def is_named_training(call: Call, values: Values) -> bool:
-    """Tell whether the name of a program, or of its launcher, says that it trains."""
+    """Return whether the name of a program, or of its launcher, says that it trains."""
     if not trains(call, values):
         return False
     words = expanded(" ".join(word.text for word in call.arguments), values).split()

@@ -32,12 +32,12 @@ class Adoption:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether nothing is left at all."""
+        """Return whether nothing is left at all."""
         return not (self.resources or self.failed or self.lines or self.others)
 
     @property
     def is_work(self) -> bool:
-        """Tell whether there is something that we can do."""
+        """Return whether there is something that we can do."""
         return bool(self.resources or self.failed)
 
 

@@ -32,7 +32,7 @@ class DestroyPlan:
 
     @property
     def is_nothing(self) -> bool:
-        """Tell whether there is no stack that could go."""
+        """Return whether there is no stack that could go."""
         return not self.stacks and (not self.network or bool(self.holders))
 
 

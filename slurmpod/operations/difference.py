@@ -36,7 +36,7 @@ class Difference:
 
     @property
     def is_unseen(self) -> bool:
-        """Tell whether something is deployed, and nobody remembers what."""
+        """Return whether something is deployed, and nobody remembers what."""
         return self.deployed is not None and self.deployed.record is None
 
     @property
@@ -46,12 +46,12 @@ class Difference:
 
     @property
     def is_refused_by_aws(self) -> bool:
-        """Tell whether AWS would fail the deployment."""
+        """Return whether AWS would fail the deployment."""
         return any(change.effect.kind is Kind.REFUSED for change in self.changes)
 
     @property
     def needs_confirmation(self) -> bool:
-        """Tell whether the environment is protected, and something of it may be lost."""
+        """Return whether the environment is protected, and something of it may be lost."""
         return self.wanted.protected and bool(self.harmful or self.is_unseen)
 
     @property

@@ -99,7 +99,7 @@ class DrainedRun:
 
 
 def disturbs(dry: NodeReport) -> bool:
-    """Tell whether a dry run has found a step to do before which jobs leave.
+    """Return whether a dry run has found a step to do before which jobs leave.
 
     One that gave no report, as its session failed, may have had such a step.
     """

@@ -74,7 +74,7 @@ class PlannedNode:
         return self.live.name
 
     def is_drained_for(self, action: Action) -> bool:
-        """Tell whether an earlier run has drained it for this action."""
+        """Return whether an earlier run has drained it for this action."""
         return self.slurm is not None and self.slurm.is_held_for(action.reason)
 
 

@@ -18,7 +18,7 @@ BatchReplaceClusterNodes, BatchDeleteClusterNodes)."""
 
 
 def was_begun(action: Action, node: PlannedNode, refusal: str) -> bool:
-    """Tell whether a refused node seems to be at what an interrupted run has asked for."""
+    """Return whether a refused node seems to be at what an interrupted run has asked for."""
     status = node.live.status
     if status in OTHER_WORK or not node.is_drained_for(action):
         return False
@@ -51,7 +51,7 @@ def end_of(
 def _is_done(
     action: Action, node: PlannedNode, now: Node | None, *, is_late: bool, was_away: bool
 ) -> bool:
-    """Tell whether it is done; a node that was on its way before we asked is the successor."""
+    """Return whether it is done; a node that was on its way before we asked is the successor."""
     if action is Action.DELETE:
         return now is None or now.instance_id != node.live.instance_id
     if now is None or now.status != RUNNING:

@@ -247,7 +247,7 @@ class NodeWork:
 
 
 def _answers(node: PlannedNode, now: SlurmNode | None, *, is_new: bool) -> bool:
-    """Tell whether a node's slurmd answers, and since its new start where there was to be one."""
+    """Return whether a node's slurmd answers, and since its new start where there was to be one."""
     if now is None or not now.answers:
         return False
     before = node.slurm.started if node.slurm else ""

@@ -25,12 +25,12 @@ class RememberedStack:
 
     @property
     def is_over(self) -> bool:
-        """Tell whether the stack is deleted, or can only be deleted."""
+        """Return whether the stack is deleted, or can only be deleted."""
         return self.stack.status == "DELETE_COMPLETE" or self.must_go
 
     @property
     def must_go(self) -> bool:
-        """Tell whether the stack stands in the way of another one of its name."""
+        """Return whether the stack stands in the way of another one of its name."""
         return self.stack.status in FAILED_FOR_GOOD
 
     def present(self) -> Sequence[StackedResource]:

@@ -25,7 +25,7 @@ to start a job, and logins that no longer wait for one (docs/lifecycle.md)."""
 
 
 def workers_go_first(found: Iterable[Change]) -> bool:
-    """Tell whether jobs would not start where a controller is changed before its workers."""
+    """Return whether jobs would not start where a controller is changed before its workers."""
     return any(
         change.path in WORKERS_FIRST and bool(change.new) is WORKERS_FIRST[change.path]
         for change in found
@@ -33,7 +33,7 @@ def workers_go_first(found: Iterable[Change]) -> bool:
 
 
 def can_run_scripts(resolved: Resolved) -> bool:
-    """Tell whether an environment's nodes run scripts that are ours, and bear to run again."""
+    """Return whether an environment's nodes run scripts that are ours, and bear to run again."""
     return render_bundle(resolved) is not None and resolved.lifecycle.own_scripts is None
 
 

@@ -40,7 +40,7 @@ class ScalePlan:
 
     @property
     def is_resized(self) -> bool:
-        """Tell whether HyperPod is told the count, as no node that is there goes."""
+        """Return whether HyperPod is told the count, as no node that is there goes."""
         return self.count != self.before and not self.leaving
 
 

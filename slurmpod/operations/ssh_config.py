@@ -121,7 +121,7 @@ def write_config(folder: Path, name: str, text: str) -> Path:
 
 
 def is_included(folder: Path) -> bool:
-    """Tell whether the user's own configuration includes ours, before any host of its own."""
+    """Return whether the user's own configuration includes ours, before any host of its own."""
     config = folder / "config"
     if not config.exists():
         return False

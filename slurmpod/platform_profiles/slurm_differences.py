@@ -84,7 +84,7 @@ def _bare(text: str) -> str:
 
 
 def _gives(text: str, live: str | None) -> bool:
-    """Tell whether a text with places can have become what is live."""
+    """Return whether a text with places can have become what is live."""
     pattern = ".+".join(map(re.escape, _PLACE.split(text)))
     return live is not None and re.fullmatch(pattern, live.strip('"')) is not None
 

@@ -301,6 +301,6 @@ class Facts:
         return next((each.id for each in self.zones or () if zone in (each.name, each.id)), zone)
 
     def will_be_made(self, stack: str | None) -> bool:
-        """Tell whether a stack is one of the environment's and not there yet, or rolled back."""
+        """Return whether a stack is one of the environment's and not there yet, or rolled back."""
         status = (self.stacks or {}).get(stack or "", ROLLED_BACK[0])
         return stack is not None and status in ROLLED_BACK

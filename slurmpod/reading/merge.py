@@ -149,7 +149,7 @@ class _Merge:
 
 
 def _has_null(path: YamlPath) -> bool:
-    """Tell whether the field at `path` can be null and is not so by default."""
+    """Return whether the field at `path` can be null and is not so by default."""
     from slurmpod.environment.descriptions import field_at  # only needed here: start-up takes time
 
     field = field_at(path)
@@ -159,7 +159,7 @@ def _has_null(path: YamlPath) -> bool:
 
 
 def _go_by_name(base: Any, own: list[Any]) -> bool:
-    """Tell whether lists are merged by name; the base decides, but `[]` says: none of them."""
+    """Return whether lists are merged by name; the base decides, but `[]` says: none of them."""
     if not (isinstance(base, list) and own):
         return False
     return all(isinstance(entry, dict) for entry in (*base, *own)) and any(
@@ -180,7 +180,7 @@ def _indexes_by_name(entries: list[_Part]) -> dict[str, list[int]]:
 
 
 def _is_removal(key: YamlPath) -> bool:
-    """Tell whether a key is the `remove` of a list's entry."""
+    """Return whether a key is the `remove` of a list's entry."""
     return len(key) > 1 and key[-1] == REMOVE and isinstance(key[-2], int)
 
 

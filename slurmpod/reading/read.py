@@ -191,5 +191,5 @@ def salvage(
 
 
 def is_mere_consequence(detail: ErrorDetails) -> bool:
-    """Tell whether a list is too short only because pydantic counts no entries with mistakes."""
+    """Return whether a list is too short only because pydantic counts no entries with mistakes."""
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]

@@ -37,7 +37,7 @@ _PART_OF_A_KEY = re.compile(r"[\s'\"|,-]*[A-Za-z0-9+/=]*[\s'\",]*$|[\s'\"-]*[A-Z
 
 
 def holds_private_key(text: str) -> bool:
-    """Tell whether a private key, or a piece of one, is in a text that somebody wrote."""
+    """Return whether a private key, or a piece of one, is in a text that somebody wrote."""
     if _BEGIN.search(text):
         return True
     bodies = _BODY.findall(_CERTIFICATE.sub("", text))
@@ -92,7 +92,7 @@ _ENTRY = re.compile(
 
 
 def may_be_secret(path: Sequence[str | int], value: object, *, takes_arn: bool = False) -> bool:
-    """Tell whether a value is better not shown: by its path, its look, and what belongs there."""
+    """Return whether a value is better not shown: by its path, its look, and what belongs there."""
     if not isinstance(value, str) or _HARMLESS.match(value):
         return False
     if _USER_IN_URI.search(value) or TOKEN.search(value) or takes_arn:

@@ -90,7 +90,7 @@ class Cdk:
         )  # fmt: skip
 
     def is_synthesized(self) -> bool:
-        """Tell whether the templates are there, of which the manifest is written last."""
+        """Return whether the templates are there, of which the manifest is written last."""
         return (self.assembly / _MANIFEST).is_file()
 
     def destroy(self, stacks: Iterable[str]) -> CdkRun:

@@ -16,5 +16,5 @@ def recorded_states(shell: Shell, which: str) -> list[str]:
 
 
 def are_final(states: Sequence[str]) -> bool:
-    """Tell whether there are records, and each of them says how its job ended."""
+    """Return whether there are records, and each of them says how its job ended."""
     return bool(states) and not any(state in UNFINISHED for state in states)

@@ -173,7 +173,7 @@ def _assets(assembly: Path, file: str) -> Iterator[str]:
 
 
 def _is_sound(assembly: Path) -> bool:
-    """Tell whether the CDK's own check, if there was one, found nothing."""
+    """Return whether the CDK's own check, if there was one, found nothing."""
     report = assembly / "validation-report.json"
     if not report.is_file():
         return True

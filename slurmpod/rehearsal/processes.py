@@ -275,7 +275,7 @@ def folders() -> list[Path]:
 
 
 def is_locked(folder: Path) -> bool:
-    """Tell whether a rehearsal lives, or somebody is just clearing what it left."""
+    """Return whether a rehearsal lives, or somebody is just clearing what it left."""
     with contextlib.suppress(FileNotFoundError), (folder / LOCK_FILE).open("r+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -99,12 +99,12 @@ class Image:
         self._packages = frozenset(re.findall(r"^Package: (\S+)$", text, re.MULTILINE))
 
     def has(self, program: str) -> bool:
-        """Tell whether a program is there; a link may lead to what only a node has."""
+        """Return whether a program is there; a link may lead to what only a node has."""
         paths = (self._root / folder / program for folder in _FOLDERS)
         return any(path.exists() or path.is_symlink() for path in paths)
 
     def has_packages_of(self, line: str) -> bool:
-        """Tell whether a line installs packages with apt, and all of them are there."""
+        """Return whether a line installs packages with apt, and all of them are there."""
         installs = _INSTALLS.search(line)
         names = [
             word

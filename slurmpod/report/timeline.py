@@ -155,7 +155,7 @@ class _Axis:
         return Bar("node", 2, run.report.name, group, *place, is_critical, first, failure)
 
     def tells(self, run: ResourceRun, is_critical: bool) -> bool:
-        """Tell whether a resource has a bar: it takes long, or failed, or is the cluster."""
+        """Return whether a resource has a bar: it takes long, or failed, or is the cluster."""
         _, seconds = self.place(run.began, run.ended)
         share = TOLD_SHARE if is_critical else 2 * TOLD_SHARE
         return bool(run.reason) or run.type == CLUSTER or seconds >= share * self.seconds

@@ -184,5 +184,5 @@ def _repositories(each: ResolvedLustre) -> list[tuple[YamlPath, DataRepository]]
 
 
 def _contains(outer: str, inner: str) -> bool:
-    """Tell whether one path is the other or lies below it."""
+    """Return whether one path is the other or lies below it."""
     return f"{inner.rstrip('/')}/".startswith(f"{outer.rstrip('/')}/")

@@ -134,7 +134,7 @@ def _active_directory_knows_who_asks(resolved: Resolved) -> Iterator[Finding]:
 
 
 def is_certificate(pem: str) -> bool:
-    """Tell whether a text holds certificates, and nothing that merely looks like some."""
+    """Return whether a text holds certificates, and nothing that merely looks like some."""
     import ssl  # only needed for a certificate: it is slow to import
 
     blocks = re.findall(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", pem, re.DOTALL)

@@ -208,7 +208,7 @@ def _is_isolated(resolved: Resolved) -> Iterator[Finding]:
 
 
 def is_day(text: str) -> bool:
-    """Tell whether a text such as 2027-03-31 is a day of the calendar."""
+    """Return whether a text such as 2027-03-31 is a day of the calendar."""
     import calendar  # few endpoints end on a day
 
     year, month, day = map(int, text.split("-"))

@@ -235,14 +235,14 @@ def network_id_of(cidr: IPv4Network) -> str:
 
 
 def reach_every_node(named: Collection[Addresses], cidr: IPv4Network) -> bool:
-    """Tell whether any address that a node can get in a subnet is among those `named`."""
+    """Return whether any address that a node can get in a subnet is among those `named`."""
     last_kept = cidr[min(KEPT_AT_THE_START, cidr.num_addresses) - 1]
     kept = (_between(cidr[0], last_kept), _between(cidr[-1], cidr[-1]))
     return _cover((*named, *kept), _between(cidr[0], cidr[-1]))
 
 
 def name_one_node(named: Collection[Addresses], cidr: IPv4Network) -> bool:
-    """Tell whether a single address in a subnet is `named`: somebody knows a node there."""
+    """Return whether a single address in a subnet is `named`: somebody knows a node there."""
     subnet = _between(cidr[0], cidr[-1])
     singles = [each for each in named if all(len(part) == 1 for part in each)]
     return any(_cover([subnet], single) for single in singles)
@@ -265,7 +265,7 @@ def _between(first: IPv4Address, last: IPv4Address) -> Addresses:
 
 
 def _cover(named: Collection[Addresses], wanted: Addresses) -> bool:
-    """Tell whether every one of the addresses `wanted` is `named`, looking at part after part."""
+    """Return whether every one of the addresses `wanted` is `named`, looking at part after part."""
     if not wanted:
         return bool(named)
     rests = {tuple(each[1:] for each in named if number in each[0]) for number in wanted[0]}

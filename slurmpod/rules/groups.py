@@ -30,13 +30,13 @@ def known_types(group: ResolvedGroup) -> tuple[InstanceType, ...]:
 
 
 def all_types_known(resolved: Resolved) -> bool:
-    """Tell whether the catalog has every instance type that a group names."""
+    """Return whether the catalog has every instance type that a group names."""
     known = instance_types()
     return all(name in known for group in resolved.groups for name, _ in named_types(group))
 
 
 def has_efa(group: ResolvedGroup) -> bool:
-    """Tell whether nodes of the group can have EFA: any of its types can be what EC2 gives."""
+    """Return whether nodes of the group can have EFA: any of its types can be what EC2 gives."""
     return any(facts.efa_interfaces for facts in known_types(group))
 
 

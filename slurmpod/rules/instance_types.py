@@ -213,7 +213,7 @@ multiples one by one, and of others any that is a multiple of 8, as all large on
 
 
 def is_plausible(name: str) -> bool:
-    """Tell whether `ml.<family>.<size>` is composed like the types of EC2.
+    """Return whether `ml.<family>.<size>` is composed like the types of EC2.
 
     That a known type has nearly this name decides nothing: the next generation, ml.p6, is one
     letter from ml.p5. It is only told as a hint.

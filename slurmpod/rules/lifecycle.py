@@ -39,7 +39,7 @@ APPLIED_BY_SCRIPTS = ("partitions", "qos", "accounts", "fair_share", "settings")
 
 
 def is_ours(resolved: Resolved) -> bool:
-    """Tell whether slurmpod's own scripts run on nodes."""
+    """Return whether slurmpod's own scripts run on nodes."""
     return resolved.stacks.lifecycle is not None and resolved.environment.lifecycle.scripts is None
 
 
@@ -304,7 +304,7 @@ def needed(resolved: Resolved) -> Sequence[str]:
 
 
 def is_missing(resolved: Resolved, name: str) -> bool:
-    """Tell whether no package of this name is listed for some of the nodes."""
+    """Return whether no package of this name is listed for some of the nodes."""
     artefacts = resolved.environment.lifecycle.artefacts
     listed = {each.architecture for each in artefacts if each.name == name}
     return not listed or bool(architectures(resolved) - listed)

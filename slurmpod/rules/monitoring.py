@@ -259,7 +259,7 @@ def _one_collector(resolved: Resolved) -> Iterator[Finding]:
 
 
 def _may_be_installed_before(group: ResolvedGroup, resolved: Resolved) -> bool:
-    """Tell whether a script of the user's runs before the step that needs the packages."""
+    """Return whether a script of the user's runs before the step that needs the packages."""
     return hook_path(group.role, "before") in resolved.lifecycle.hooks
 
 

@@ -195,7 +195,7 @@ def _private_subnets(resolved: Resolved) -> Iterator[tuple[Subnet, IPv4Network]]
 
 
 def _has_a_share(subnet: Subnet) -> bool:
-    """Tell whether the range of a subnet is its share of a block, and stands nowhere itself."""
+    """Return whether the range of a subnet is its share of a block, and stands nowhere itself."""
     return subnet.path in {VPC, SECONDARY}
 
 
@@ -268,7 +268,7 @@ def _blocks_can_be_associated(resolved: Resolved) -> Iterator[Finding]:
 
 
 def may_be_added(block: IPv4Network, primary: IPv4Network) -> bool:
-    """Tell whether AWS associates `block` with a VPC that was made with the block `primary`."""
+    """Return whether AWS associates `block` with a VPC that was made with the block `primary`."""
     if block.subnet_of(SET_APART) and not primary.subnet_of(SET_APART):
         return False
     for range_ in RFC_1918:
@@ -278,7 +278,7 @@ def may_be_added(block: IPv4Network, primary: IPv4Network) -> bool:
 
 
 def may_stand_beside(block: IPv4Network, earlier: IPv4Network) -> bool:
-    """Tell whether AWS associates `block` with a VPC that has `earlier` among its blocks."""
+    """Return whether AWS associates `block` with a VPC that has `earlier` among its blocks."""
     return not any(earlier.subnet_of(has) and block.subnet_of(new) for has, new in NOT_BESIDE)
 
 

@@ -175,7 +175,7 @@ def _own_scripts_make_their_own(resolved: Resolved) -> Iterator[Finding]:
 
 
 def has_people(resolved: Resolved) -> bool:
-    """Tell whether anybody but the users of the image comes to the nodes."""
+    """Return whether anybody but the users of the image comes to the nodes."""
     return bool(resolved.access.users or resolved.access.directory)
 
 

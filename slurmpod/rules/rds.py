@@ -30,7 +30,7 @@ class Window(Value):
     length: int
 
     def meets_daily(self, weekly: Window) -> bool:
-        """Tell whether this window, every day, and one that is once a week share a minute."""
+        """Return whether this window, every day, and one that is once a week share a minute."""
         since_start = (weekly.start - self.start) % MINUTES_OF_A_DAY
         return since_start < self.length or since_start + weekly.length > MINUTES_OF_A_DAY
 

@@ -126,7 +126,7 @@ def _rest_is_shorter(resolved: Resolved) -> Iterator[Finding]:
 
 
 def _others_make_users(resolved: Resolved) -> bool:
-    """Tell whether nodes may have users that this environment does not list."""
+    """Return whether nodes may have users that this environment does not list."""
     return bool(
         resolved.access.directory
         or resolved.lifecycle.own_scripts

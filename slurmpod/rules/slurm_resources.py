@@ -180,7 +180,7 @@ def _totals(resolved: Resolved) -> Mapping[str, int]:
 
 
 def _all_known(resolved: Resolved) -> bool:
-    """Tell whether every worker group has one type, and the catalog knows it."""
+    """Return whether every worker group has one type, and the catalog knows it."""
     workers = resolved.groups_with(Role.WORKER)
     return all(group.facts and len(group.instance_types) == 1 for group in workers)
 

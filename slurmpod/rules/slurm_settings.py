@@ -256,7 +256,7 @@ def _goes_with_newer(resolved: Resolved) -> Iterator[Finding]:
 
 
 def _somebody_fills_controllers(resolved: Resolved) -> bool:
-    """Tell whether something that is not slurmpod's own can put files on controllers."""
+    """Return whether something that is not slurmpod's own can put files on controllers."""
     lifecycle = resolved.lifecycle
     has_image = any(each.settings.image_id for each in resolved.groups_with(Role.CONTROLLER))
     has_hook = hook_path("controller", "before") in lifecycle.hooks

@@ -354,7 +354,7 @@ class Cron(Value):
                 yield field.name, text, allowed
 
     def never_happens(self) -> bool:
-        """Tell whether a well-formed schedule names a day that its month does not have."""
+        """Return whether a well-formed schedule names a day that its month does not have."""
         if not (self.day.isdigit() and self.month.isdigit()):
             return False
         import calendar  # few schedules name a day of a month

@@ -56,42 +56,42 @@ class SlurmNode:
 
     @property
     def is_held(self) -> bool:
-        """Tell whether somebody, or slurmctld, lets no job start there."""
+        """Return whether somebody, or slurmctld, lets no job start there."""
         return bool(self.state & HELD)
 
     @property
     def is_down(self) -> bool:
-        """Tell whether no job can be there any more."""
+        """Return whether no job can be there any more."""
         return "DOWN" in self.state
 
     @property
     def is_out(self) -> bool:
-        """Tell whether its state lets no job start there, be it held or not known."""
+        """Return whether its state lets no job start there, be it held or not known."""
         return bool(self.state & OUT_OF_SERVICE)
 
     @property
     def is_free(self) -> bool:
-        """Tell whether no job is there, nor is being cleared away."""
+        """Return whether no job is there, nor is being cleared away."""
         return not self.state & BUSY
 
     @property
     def takes_jobs(self) -> bool:
-        """Tell whether jobs start there, or go on although it is set aside for later."""
+        """Return whether jobs start there, or go on although it is set aside for later."""
         return not (self.is_out or (self.is_free and self.state & SET_ASIDE))
 
     def is_held_for(self, reason: str) -> bool:
-        """Tell whether we hold it, for this reason; slurmctld may have added words of its own."""
+        """Return whether we hold it, for this reason; slurmctld may have added words of its own."""
         return self.is_held and self.reason.startswith(reason)
 
     @property
     def has_started_anew(self) -> bool:
-        """Tell whether its slurmd has started since we drained it; such times sort as texts."""
+        """Return whether its slurmd has started since we drained it; such times sort as texts."""
         since = _SINCE.search(self.reason)
         return since is not None and self.started >= since[1]
 
     @property
     def answers(self) -> bool:
-        """Tell whether its slurmd has answered the controller's last question."""
+        """Return whether its slurmd has answered the controller's last question."""
         return "NOT_RESPONDING" not in self.state
 
 
@@ -131,7 +131,7 @@ def read_sinfo(printed: str) -> dict[str, SlurmNode]:
 
 
 def is_of_sinfo(line: str) -> bool:
-    """Tell whether a line is one of nodes; what Slurm says of a failure is none."""
+    """Return whether a line is one of nodes; what Slurm says of a failure is none."""
     return line.count(_FIELD) >= len(COLUMNS)
 
 

@@ -36,7 +36,7 @@ class QueuedJob:
 
     @property
     def is_waiting(self) -> bool:
-        """Tell whether it has no nodes yet."""
+        """Return whether it has no nodes yet."""
         return self.state == "PENDING"
 
     @property

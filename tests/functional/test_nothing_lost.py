@@ -70,7 +70,7 @@ class Case:
         return self.kind.is_marked(self.stacks.clients, id_)
 
     def holds(self, id_: str) -> bool:
-        """Tell whether the stack is there and has the resource."""
+        """Return whether the stack is there and has the resource."""
         try:
             found = self.stacks.clients.service("cloudformation").describe_stack_resources(
                 StackName=self.name

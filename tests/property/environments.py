@@ -57,7 +57,7 @@ POOL = [written(file) for file in environment_files(EXAMPLES)]
 
 
 def is_sound(data: Data) -> bool:
-    """Tell whether an environment has no error; warnings are all right."""
+    """Return whether an environment has no error; warnings are all right."""
     return not has_errors(check(read_as(FILE, json.dumps(data))))
 
 

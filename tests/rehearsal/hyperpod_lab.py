@@ -353,7 +353,7 @@ def hostname(node: Any) -> str:
 
 
 def succeeds(shell: Shell, *command: str) -> bool:
-    """Tell whether a command succeeds on a node that may be off, or on its way there."""
+    """Return whether a command succeeds on a node that may be off, or on its way there."""
     try:
         shell.run(command)
     except (CommandFailed, MachineFailed):

@@ -90,7 +90,7 @@ class Cluster:
         wait_until(lambda: self.is_checked(name, known), f"checks of {name}", seconds=120)
 
     def is_checked(self, name: str, known: int) -> bool:
-        """Tell whether there are newer results of the node alone and of a pair; or it is out."""
+        """Return whether there are newer results of the node alone and of a pair; or it is out."""
         self.round()
         new = self.history(name)[known:]
         return len({bool(each["partner"]) for each in new}) == 2 or "slurmpod" in self.state(name)
@@ -99,7 +99,7 @@ class Cluster:
         self.head.run(ROUND)
 
     def is_drained(self, name: str) -> bool:
-        """Tell whether one more round finds a node out of service."""
+        """Return whether one more round finds a node out of service."""
         self.round()
         return "slurmpod" in self.state(name)
 

@@ -270,7 +270,7 @@ def versions(life: Life) -> set[str]:
 
 
 def has_newer_records(life: Life) -> bool:
-    """Tell whether slurmdbd has given the tables of the job records the columns of Slurm 26.05."""
+    """Return whether slurmdbd has given the tables of job records the columns of Slurm 26.05."""
     asked = 'SHOW COLUMNS FROM slurm_acct_db.life_job_table LIKE "sluid"'
     return bool(life.on("controller", f"mariadb --skip-column-names --execute='{asked}'"))
 

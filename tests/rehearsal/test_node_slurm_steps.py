@@ -247,7 +247,7 @@ class TestHealthChecks:
         wait_until(lambda: cluster.state(first).startswith("idle|"), "the resumed node")
 
     def ends(self, cluster: Cluster, job: str, name: str) -> bool:
-        """Tell whether a job has ended on the second worker.
+        """Return whether a job has ended on the second worker.
 
         Where Slurm answers too late, as on a machine that has much else to do, the worker stays
         drained until its next check.

@@ -243,7 +243,7 @@ def test_a_replaced_node_is_in_service_with_the_scripts_of_before(cluster: Clust
 
 
 def runs_in_place_of(lab: HyperPodLab, instance_id: str) -> bool:
-    """Tell whether another worker than that one has ended its scripts."""
+    """Return whether another worker than that one has ended its scripts."""
     listed = lab.aws.sagemaker.list_cluster_nodes(
         ClusterName="adverse", InstanceGroupNameContains="gpu"
     )["ClusterNodeSummaries"]

@@ -299,7 +299,7 @@ def test_plugins_that_come_with_slurm_are_in_its_folder(image: Path) -> None:
 
 
 def is_known(word: str, parameter: Parameter, slurm: str) -> bool:
-    """Tell whether this version knows a word of a parameter."""
+    """Return whether this version knows a word of a parameter."""
     name = word.removesuffix("=N").lower()
     since, until = parameter.words_since.get(name, ""), parameter.words_until.get(name, "99")
     return since <= slurm < until

@@ -149,7 +149,7 @@ def part_sizes(checkpoint: Path) -> list[int]:
 
 
 def is_being_saved(checkpoints: Path) -> bool:
-    """Tell whether both processes of a training are held while they save."""
+    """Return whether both processes of a training are held while they save."""
     sizes = part_sizes(checkpoints / CUT_CHECKPOINT)
     return len(sizes) == 2 and all(sizes)
 

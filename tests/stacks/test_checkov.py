@@ -42,7 +42,7 @@ def checkov(folder: Path) -> list[dict[str, Any]]:
 
 
 def about_its_own(check: dict[str, Any]) -> bool:
-    """Tell whether checkov found fault with the path of the file, which it adds to the template."""
+    """Return whether checkov found fault with the file's path, which it adds to the template."""
     return any(key.endswith("/__file__") for key in check["check_result"]["evaluated_keys"])
 
 

@@ -101,7 +101,7 @@ def patterns(template: Template) -> dict[str, str]:
 
 
 def matches(pattern: str, line: str) -> bool:
-    """Tell whether a line has the quoted terms of a pattern, as CloudWatch Logs decides.
+    """Return whether a line has the quoted terms of a pattern, as CloudWatch Logs decides.
 
     It must have none that stand behind a minus.
     """

@@ -57,7 +57,7 @@ def own_addresses() -> set[str]:
 
 
 def slurm_is_configured() -> bool:
-    """Tell whether HyperPod has written slurm.conf; nodes may follow when this script has ended."""
+    """Return whether HyperPod has written slurm.conf; nodes may follow after this script."""
     return SLURM_CONF.exists() and "\nSlurmctldHost=" in SLURM_CONF.read_text()
 
 

@@ -99,7 +99,7 @@ def is_number(text: str) -> bool:
 
 
 def has_gpus(host: Host) -> bool:
-    """Tell whether there are GPUs: HyperPod's image has nvidia-smi on every node."""
+    """Return whether there are GPUs: HyperPod's image has nvidia-smi on every node."""
     return host.has(NVIDIA_SMI) and bool(host.glob("/dev/nvidia[0-9]*"))
 
 

@@ -60,11 +60,11 @@ class Accounting(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether this is the controller of an environment that wants accounting."""
+        """Return whether this is the controller of an environment that wants accounting."""
         return super().applies_to(node) and node.settings.accounting
 
     def is_done(self) -> bool:
-        """Tell whether slurmdbd answers with this configuration, whatever its password is."""
+        """Return whether slurmdbd answers with this configuration, whatever its password is."""
         machine, settings = self.node.machine, self.node.settings
         addresses = self.node.controller_addresses()
         return (
@@ -104,7 +104,7 @@ class Accounting(NodeStep):
         )
 
     def _stands_by(self) -> bool:
-        """Tell whether this is the second controller: its slurmdbd answers when it takes over."""
+        """Return whether this is the second controller: its slurmdbd answers when it takes over."""
         return self.node.instance.address != self.node.controller_addresses()[0]
 
     def _local_account(self) -> str:

@@ -46,7 +46,7 @@ class ActiveChecks(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment asks for checks."""
+        """Return whether the environment asks for checks."""
         return super().applies_to(node) and node.settings.checks is not None
 
     @classmethod
@@ -56,7 +56,7 @@ class ActiveChecks(NodeStep):
         return dict.fromkeys((*_program().files(), str(PATH)))
 
     def is_done(self) -> bool:
-        """Tell whether the timer runs this very program, with these settings."""
+        """Return whether the timer runs this very program, with these settings."""
         machine = self.node.machine
         return machine.read(str(PATH)) == self._settings() and _program().is_done(machine)
 

@@ -58,12 +58,12 @@ class Associations(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether this is the controller of an environment with QOS or accounts."""
+        """Return whether this is the controller of an environment with QOS or accounts."""
         wanted = node.settings.slurm
         return super().applies_to(node) and bool(wanted.qos or wanted.accounts)
 
     def is_done(self) -> bool:
-        """Tell whether nothing has to be changed."""
+        """Return whether nothing has to be changed."""
         return not self._plan()
 
     def apply(self) -> str:

@@ -28,11 +28,11 @@ class BackInService(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment asks for health checks."""
+        """Return whether the environment asks for health checks."""
         return super().applies_to(node) and node.settings.node.health_checks
 
     def is_done(self) -> bool:
-        """Tell whether the checks have not drained it, as far as Slurm knows this node yet."""
+        """Return whether the checks have not drained it, as far as Slurm knows this node yet."""
         show = ("--oneliner", "show", "node", self.node.name)
         try:
             state = read_state(slurm.command(self.node.machine, "scontrol", *show))

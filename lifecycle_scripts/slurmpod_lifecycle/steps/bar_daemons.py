@@ -27,7 +27,7 @@ class BarDaemons(NodeStep):
     roles = frozenset(Role)
 
     def is_done(self) -> bool:
-        """Tell whether systemd knows the drop-in, and the unit is off, now and after a reboot."""
+        """Return whether systemd knows the drop-in, and the unit is off, now and after a reboot."""
         unit, machine = BARRED[self.node.role], self.node.machine
         is_written = machine.read(units.drop_in_path(unit)) == DROP_IN
         is_known = is_written and not units.is_outdated(machine, unit)

@@ -59,7 +59,7 @@ def enroot_conf(text: str, base: str) -> str:
 
 
 def has_own_enroot_folders(text: str, base: str) -> bool:
-    """Tell whether enroot.conf as the image has it keeps containers on the disk at `base`."""
+    """Return whether enroot.conf as the image has it keeps containers on the disk at `base`."""
     paths = re.findall(r"^ENROOT_DATA_PATH\s+(\S.*?)\s*$", text, re.MULTILINE)
     ours = f"{base}/enroot/{FOLDERS['ENROOT_DATA_PATH']}"
     return any(path.startswith(f"{base}/") and path != ours for path in paths)
@@ -116,11 +116,11 @@ class ContainerFolders(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment asks for containers."""
+        """Return whether the environment asks for containers."""
         return super().applies_to(node) and node.settings.node.containers
 
     def is_done(self) -> bool:
-        """Tell whether the image has such folders, or ours are there."""
+        """Return whether the image has such folders, or ours are there."""
         machine, files = self.node.machine, self._files()
         folders = enroot_folders(base_of(self.node))
         return not files or (

@@ -25,7 +25,7 @@ class ContainerOption(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment asks for containers."""
+        """Return whether the environment asks for containers."""
         return super().applies_to(node) and node.settings.node.containers
 
     def apply(self) -> str:

@@ -47,11 +47,11 @@ class Containers(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment asks for containers."""
+        """Return whether the environment asks for containers."""
         return super().applies_to(node) and node.settings.node.containers
 
     def is_done(self) -> bool:
-        """Tell whether nothing is missing, and the nodes have been told."""
+        """Return whether nothing is missing, and the nodes have been told."""
         library = self._library()
         if library is None or OF_ONE_ARCHITECTURE in library or not self._has_enroot():
             return False

@@ -59,12 +59,12 @@ class DatabasePassword(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether this is a controller of a cluster with a database outside of it."""
+        """Return whether this is a controller of a cluster with a database outside of it."""
         settings = node.settings
         return super().applies_to(node) and settings.accounting and settings.database is not None
 
     def is_done(self) -> bool:
-        """Tell whether the timer runs, and runs these very scripts."""
+        """Return whether the timer runs, and runs these very scripts."""
         machine = self.node.machine
         return (
             machine.read(units.unit_path(UNIT)) == SERVICE_TEXT

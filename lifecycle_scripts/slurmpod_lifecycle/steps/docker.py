@@ -37,11 +37,11 @@ class Docker(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment asks for containers."""
+        """Return whether the environment asks for containers."""
         return super().applies_to(node) and node.settings.node.containers
 
     def is_done(self) -> bool:
-        """Tell whether it runs as configured."""
+        """Return whether it runs as configured."""
         machine = self.node.machine
         is_written = (
             machine.read(CONFIGURATION) == self._configuration()
@@ -73,7 +73,7 @@ class Docker(NodeStep):
         return f"{'added Docker' if missing else 'the image has Docker'}; it runs"
 
     def _has_containers(self) -> bool:
-        """Tell whether a restart would end somebody's containers."""
+        """Return whether a restart would end somebody's containers."""
         machine = self.node.machine
         is_up = machine.succeeds("systemctl", "is-active", "--quiet", "docker")
         return is_up and bool(machine.run("docker", "ps", "--quiet").strip())

@@ -48,14 +48,14 @@ class EfaClient(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether there is a file system with EFA, and this node can use it."""
+        """Return whether there is a file system with EFA, and this node can use it."""
         if not super().applies_to(node) or not any(each.efa for each in node.settings.file_systems):
             return False
         has_efa = node.hardware is not None and node.hardware.efa_interfaces > 0
         return has_efa and not _instance_type(node).startswith(WITHOUT_EFA)
 
     def is_done(self) -> bool:
-        """Tell whether the interfaces are there, and will be after a reboot."""
+        """Return whether the interfaces are there, and will be after a reboot."""
         machine = self.node.machine
         if _image_does_it(machine):
             return units.is_running(machine, UNIT_OF_FSX)

@@ -34,7 +34,7 @@ class HealthChecks(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment asks for health checks."""
+        """Return whether the environment asks for health checks."""
         return super().applies_to(node) and node.settings.node.health_checks
 
     @classmethod
@@ -44,7 +44,7 @@ class HealthChecks(NodeStep):
         return dict.fromkeys((*reversed(worker_programs()), EXPECTATIONS, *_package()))
 
     def is_done(self) -> bool:
-        """Tell whether all files say what they should."""
+        """Return whether all files say what they should."""
         machine = self.node.machine
         return all(machine.read(path) == text for path, text in self._files().items())
 

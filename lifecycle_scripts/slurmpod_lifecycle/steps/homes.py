@@ -61,12 +61,12 @@ class Homes(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether there are people."""
+        """Return whether there are people."""
         access = node.settings.access
         return super().applies_to(node) and bool(access.users or access.directory)
 
     def is_done(self) -> bool:
-        """Tell whether everybody has a home."""
+        """Return whether everybody has a home."""
         return not missing(self._people(), self._existing())
 
     def apply(self) -> str:

@@ -56,7 +56,7 @@ class ImageFacts(NodeStep):
     required = False
 
     def is_done(self) -> bool:
-        """Tell whether the file says what is true, and there is nothing to tell of."""
+        """Return whether the file says what is true, and there is nothing to tell of."""
         machine = self.node.machine
         before, image = noted(machine.read(IMAGE_FACTS)), _Image(machine)
         return (

@@ -48,7 +48,7 @@ class JobBoundSsh(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment asks for it."""
+        """Return whether the environment asks for it."""
         return super().applies_to(node) and node.settings.node.ssh_needs_job
 
     @classmethod
@@ -61,7 +61,7 @@ class JobBoundSsh(NodeStep):
         return {PAM_FILE: None if text is None else without_lines(text)}
 
     def is_done(self) -> bool:
-        """Tell whether the file says it already, with all who need no job."""
+        """Return whether the file says it already, with all who need no job."""
         text = self.node.machine.read(PAM_FILE) or ""
         module = _module_in(text)
         return module is not None and text == with_lines(text, module, self._exempt())

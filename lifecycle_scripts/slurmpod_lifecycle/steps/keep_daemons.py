@@ -30,7 +30,7 @@ class KeepDaemons(NodeStep):
     roles = frozenset({Role.CONTROLLER})
 
     def is_done(self) -> bool:
-        """Tell whether both units have the drop-in, and systemd has read it."""
+        """Return whether both units have the drop-in, and systemd has read it."""
         machine = self.node.machine
         are_written = all(machine.read(_path(unit)) == DROP_IN for unit in DAEMONS)
         return are_written and not units.is_outdated(machine, *DAEMONS)

@@ -70,7 +70,7 @@ class LogRotation(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment leaves it to these scripts."""
+        """Return whether the environment leaves it to these scripts."""
         return super().applies_to(node) and node.settings.node.rotate_logs
 
     @classmethod
@@ -80,7 +80,7 @@ class LogRotation(NodeStep):
         return {PATH: None, CANDIDATE: None}
 
     def is_done(self) -> bool:
-        """Tell whether logrotate has our configuration."""
+        """Return whether logrotate has our configuration."""
         return self.node.machine.read(PATH) == self._text()
 
     def apply(self) -> str:

@@ -32,11 +32,11 @@ class Logins(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment has people, or had some."""
+        """Return whether the environment has people, or had some."""
         return super().applies_to(node) and has_people(node)
 
     def is_done(self) -> bool:
-        """Tell whether all files say what they should, and there are no others."""
+        """Return whether all files say what they should, and there are no others."""
         machine, access = self.node.machine, self.node.settings.access
         wanted = key_files(access)
         return (
@@ -81,7 +81,7 @@ class Logins(NodeStep):
         machine.write(SUDOERS, text, mode=0o440)
 
     def _sshd_is_old(self) -> bool:
-        """Tell whether sshd runs as it was configured before."""
+        """Return whether sshd runs as it was configured before."""
         machine = self.node.machine
         runs = machine.succeeds("systemctl", "is-active", "--quiet", "ssh")
         return runs and not units.knows_its_files(machine, "ssh")

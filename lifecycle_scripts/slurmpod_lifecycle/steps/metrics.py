@@ -197,7 +197,7 @@ class Metrics(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment asks for metrics."""
+        """Return whether the environment asks for metrics."""
         return super().applies_to(node) and node.settings.metrics is not None
 
     @classmethod
@@ -213,7 +213,7 @@ class Metrics(NodeStep):
         return dict.fromkeys(paths)
 
     def is_done(self) -> bool:
-        """Tell whether all services run as they should."""
+        """Return whether all services run as they should."""
         machine, files = self.node.machine, self._files()
         return (
             all(machine.read(path) == text for path, text in files.items())

@@ -37,7 +37,7 @@ class Motd(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment asks for it."""
+        """Return whether the environment asks for it."""
         return super().applies_to(node) and node.settings.node.motd
 
     @classmethod
@@ -47,7 +47,7 @@ class Motd(NodeStep):
         return {PATH: None}
 
     def is_done(self) -> bool:
-        """Tell whether it says what it should."""
+        """Return whether it says what it should."""
         return self.node.machine.read(PATH) == message(self.node)
 
     def apply(self) -> str:

@@ -38,11 +38,11 @@ class MountFsx(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment has a file system that HyperPod does not mount."""
+        """Return whether the environment has a file system that HyperPod does not mount."""
         return super().applies_to(node) and bool(_ours(node))
 
     def is_done(self) -> bool:
-        """Tell whether all are mounted and will be after a reboot."""
+        """Return whether all are mounted and will be after a reboot."""
         entries = (self.node.machine.read(FSTAB) or "").splitlines()
         mounts = self.node.machine.read(MOUNTS) or ""
         return all(
@@ -99,7 +99,7 @@ def with_entry(fstab: str, file_system: FileSystem) -> str:
 
 
 def is_mounted(mounts: str, file_system: FileSystem) -> bool:
-    """Tell whether the file system is in `mounts`, the text of /proc/self/mounts.
+    """Return whether the file system is in `mounts`, the text of /proc/self/mounts.
 
     Raises StepFailed when another network file system has the folder.
     """

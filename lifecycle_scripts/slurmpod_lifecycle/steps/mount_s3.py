@@ -29,11 +29,11 @@ class MountS3(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment has such buckets."""
+        """Return whether the environment has such buckets."""
         return super().applies_to(node) and bool(node.settings.s3_mounts)
 
     def is_done(self) -> bool:
-        """Tell whether every bucket is mounted, and will be after a reboot."""
+        """Return whether every bucket is mounted, and will be after a reboot."""
         machine = self.node.machine
         return all(
             machine.read(units.unit_path(self._unit(mount))) == service(mount)

@@ -42,13 +42,13 @@ class Neuron(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether this type of instance has Neuron devices."""
+        """Return whether this type of instance has Neuron devices."""
         if not super().applies_to(node) or node.hardware is None:
             return False
         return node.hardware.accelerator_kind == "neuron"
 
     def is_done(self) -> bool:
-        """Tell whether the profile is there, and all devices are."""
+        """Return whether the profile is there, and all devices are."""
         profile_is_right = self.node.machine.read(PROFILE) == self._profile()
         return profile_is_right and self._devices() >= self._wanted()
 

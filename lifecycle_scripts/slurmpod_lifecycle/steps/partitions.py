@@ -26,7 +26,7 @@ class Partitions(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether this is the controller of an environment that limits partitions."""
+        """Return whether this is the controller of an environment that limits partitions."""
         return super().applies_to(node) and bool(node.settings.slurm.partitions)
 
     def apply(self) -> str:

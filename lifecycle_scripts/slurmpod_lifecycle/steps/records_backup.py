@@ -22,7 +22,7 @@ class SavedRecords(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether this is a controller whose own database is to be saved."""
+        """Return whether this is a controller whose own database is to be saved."""
         return super().applies_to(node) and node.settings.records_backup is not None
 
     @classmethod
@@ -33,7 +33,7 @@ class SavedRecords(NodeStep):
         return dict.fromkeys(nowhere.files())
 
     def is_done(self) -> bool:
-        """Tell whether the timer runs, and saves to the right place."""
+        """Return whether the timer runs, and saves to the right place."""
         return self._program().is_done(self.node.machine)
 
     def apply(self) -> str:

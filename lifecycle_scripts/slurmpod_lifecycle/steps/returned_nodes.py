@@ -42,7 +42,7 @@ class ReturnedNodes(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether this is a controller, and the environment leaves it to these scripts."""
+        """Return whether this is a controller, and the environment leaves it to these scripts."""
         given = map(str.lower, node.settings.slurm.configuration)
         return super().applies_to(node) and "returntoservice" not in given
 
@@ -53,7 +53,7 @@ class ReturnedNodes(NodeStep):
         return dict.fromkeys(PROGRAM.files())
 
     def is_done(self) -> bool:
-        """Tell whether the timer runs, and starts this very program."""
+        """Return whether the timer runs, and starts this very program."""
         return PROGRAM.is_done(self.node.machine)
 
     def apply(self) -> str:

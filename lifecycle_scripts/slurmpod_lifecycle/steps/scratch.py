@@ -30,13 +30,13 @@ class Scratch(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment wants it, and this type of instance may have disks."""
+        """Return whether the environment wants it, and this type of instance may have disks."""
         if not super().applies_to(node) or node.settings.node.scratch_path is None:
             return False
         return node.hardware is None or node.hardware.nvme_gb > 0
 
     def is_done(self) -> bool:
-        """Tell whether it is mounted, and will be after a reboot."""
+        """Return whether it is mounted, and will be after a reboot."""
         machine = self.node.machine
         return self._program().is_done(machine) and source_at(machine, self._folder()) is not None
 

@@ -90,11 +90,11 @@ class SharedConfiguration(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether this is one of several controllers."""
+        """Return whether this is one of several controllers."""
         return super().applies_to(node) and node.settings.multi_head is not None
 
     def is_done(self) -> bool:
-        """Tell whether the timer runs, and starts this very program."""
+        """Return whether the timer runs, and starts this very program."""
         return self._program().is_done(self.node.machine)
 
     def apply(self) -> str:

@@ -30,11 +30,11 @@ class SharedState(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether this is one of several controllers."""
+        """Return whether this is one of several controllers."""
         return super().applies_to(node) and node.settings.multi_head is not None
 
     def is_done(self) -> bool:
-        """Tell whether slurmctld is bound to the folder, and the folder is there."""
+        """Return whether slurmctld is bound to the folder, and the folder is there."""
         machine, folder = self.node.machine, shared_folder(self.node)
         bound = machine.read(units.drop_in_path("slurmctld")) == drop_in(folder)
         tells = machine.read(TAKEOVER_PROGRAM) == takeover_program(self.node)

@@ -37,7 +37,7 @@ class SlurmSettings(NodeStep):
     needs = ("bar_daemons", "shared_state", "accounting")
 
     def is_done(self) -> bool:
-        """Tell whether slurmctld has these settings, or there are none and never were."""
+        """Return whether slurmctld has these settings, or there are none and never were."""
         machine = self.node.machine
         if not (self._has_some() or machine.read(SLURMPOD_CONF)):
             return True
@@ -88,7 +88,7 @@ class SlurmSettings(NodeStep):
         }
 
     def _has_some(self) -> bool:
-        """Tell whether the environment asks for anything in slurm.conf."""
+        """Return whether the environment asks for anything in slurm.conf."""
         wanted, options = self.node.settings.slurm, self.node.settings.node
         return bool(
             self._keeps_accounting()
@@ -100,7 +100,7 @@ class SlurmSettings(NodeStep):
         )
 
     def _keeps_accounting(self) -> bool:
-        """Tell whether accounting is ours: HyperPod does it when extended."""
+        """Return whether accounting is ours: HyperPod does it when extended."""
         settings = self.node.settings
         return settings.accounting and settings.mode is Mode.CUSTOMER
 

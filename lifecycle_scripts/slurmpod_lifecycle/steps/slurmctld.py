@@ -41,7 +41,7 @@ class Slurmctld(NodeStep):
     )
 
     def is_done(self) -> bool:
-        """Tell whether it runs with the whole configuration; NotYet if it runs but is not up."""
+        """Return whether it runs with the whole configuration; NotYet if it runs but is not up."""
         text = self.node.machine.read(slurm.SLURM_CONF) or ""
         if self._lacks_accounting(text) or not units.is_running(self.node.machine, "slurmctld"):
             return False
@@ -85,6 +85,6 @@ def complete_slurm_conf(node: Node) -> str:
 
 
 def includes_accounting(slurm_conf: str) -> bool:
-    """Tell whether slurm.conf includes accounting.conf, however it is written."""
+    """Return whether slurm.conf includes accounting.conf, however it is written."""
     pattern = r"^\s*include\s+(\S*/)?accounting\.conf\s*$"
     return re.search(pattern, slurm_conf, re.IGNORECASE | re.MULTILINE) is not None

@@ -50,7 +50,7 @@ class Slurmd(NodeStep):
     )
 
     def is_done(self) -> bool:
-        """Tell whether it runs and asks the right controller."""
+        """Return whether it runs and asks the right controller."""
         machine = self.node.machine
         is_written = machine.read(units.drop_in_path("slurmd")) == self._drop_in and machine.read(
             OPTIONS_PATH
@@ -94,7 +94,7 @@ def options(controller_addresses: Sequence[str]) -> str:
 
 
 def not_listed(machine: Machine) -> bool:
-    """Tell whether slurmd stopped because slurm.conf has no node line for this node."""
+    """Return whether slurmd stopped because slurm.conf has no node line for this node."""
     return "Unable to determine this slurmd's NodeName" in units.last_error(machine, "slurmd")
 
 

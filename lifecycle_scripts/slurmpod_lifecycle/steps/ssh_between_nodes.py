@@ -105,11 +105,11 @@ class SshBetweenNodes(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment asks for it."""
+        """Return whether the environment asks for it."""
         return super().applies_to(node) and node.settings.node.ssh_between_nodes
 
     def is_done(self) -> bool:
-        """Tell whether all files say what they should; root may be unable to see into the home."""
+        """Return whether all files are as they should be; root may not see into the home."""
         machine, ssh = self.node.machine, f"{self._home()}/.ssh"
         files = {**self._files(), **self._published()}
         if not all(machine.read(path) == text for path, text in files.items()):

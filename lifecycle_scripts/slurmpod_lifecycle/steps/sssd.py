@@ -34,11 +34,11 @@ class Sssd(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment has a directory."""
+        """Return whether the environment has a directory."""
         return super().applies_to(node) and node.settings.access.directory is not None
 
     def is_done(self) -> bool:
-        """Tell whether SSSD runs with this configuration, and the password that is right now."""
+        """Return whether SSSD runs with this configuration, and the password that is right now."""
         machine, directory = self.node.machine, self._directory
         written = machine.read(SSSD_CONF)
         return (

@@ -21,7 +21,7 @@ class SwitchedOff(NodeStep):
     required = False
 
     def is_done(self) -> bool:
-        """Tell whether nothing is left."""
+        """Return whether nothing is left."""
         return not self._left()
 
     def apply(self) -> str:

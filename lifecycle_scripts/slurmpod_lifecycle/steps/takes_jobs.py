@@ -34,7 +34,7 @@ class TakesJobs(NodeStep):
     timeout_seconds = 3.0 * SECONDS
 
     def is_done(self) -> bool:
-        """Tell whether Slurm does not hold it down, as far as it knows this node yet."""
+        """Return whether Slurm does not hold it down, as far as it knows this node yet."""
         return not self._reason()
 
     def apply(self) -> str:

@@ -53,7 +53,7 @@ class Topology(NodeStep):
     modes = frozenset({Mode.CUSTOMER})
 
     def is_done(self) -> bool:
-        """Tell whether the program and the drop-in are there."""
+        """Return whether the program and the drop-in are there."""
         machine = self.node.machine
         written = (
             machine.read(TOPOLOGY_PROGRAM) == PROGRAM_TEXT and machine.read(DROP_IN_PATH) == DROP_IN

@@ -57,7 +57,7 @@ class UnattendedUpgrades(NodeStep):
     required = False
 
     def is_done(self) -> bool:
-        """Tell whether apt and needrestart have been told."""
+        """Return whether apt and needrestart have been told."""
         machine = self.node.machine
         told = {APT_PATH: APT_TEXT, NEEDRESTART_PATH: NEEDRESTART_TEXT}
         return all(machine.read(path) == text for path, text in told.items())

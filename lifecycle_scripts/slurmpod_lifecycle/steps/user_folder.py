@@ -28,11 +28,11 @@ class UserFolder(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether this is the controller, and there is a file system for the folder."""
+        """Return whether this is the controller, and there is a file system for the folder."""
         return super().applies_to(node) and bool(_folders(node))
 
     def is_done(self) -> bool:
-        """Tell whether the folders are there; who owns them is then their owners' business."""
+        """Return whether the folders are there; who owns them is then their owners' business."""
         return not self._missing()
 
     def apply(self) -> str:

@@ -41,11 +41,11 @@ class Users(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Tell whether the environment has people, or had some."""
+        """Return whether the environment has people, or had some."""
         return super().applies_to(node) and has_people(node)
 
     def is_done(self) -> bool:
-        """Tell whether nothing has to be changed."""
+        """Return whether nothing has to be changed."""
         access, known = self.node.settings.access, self._known()
         is_clear = not conflicts(access, known) and not plan(access, known, former_users(self.node))
         return is_clear and recorded(self.node.machine) == self._everybody()
@@ -74,7 +74,7 @@ class Users(NodeStep):
 
 
 def has_people(node: Node) -> bool:
-    """Tell whether the environment has users or groups of its own, or had some on this node."""
+    """Return whether the environment has users or groups of its own, or had some on this node."""
     access = node.settings.access
     return bool(access.users or access.groups or recorded(node.machine))
 

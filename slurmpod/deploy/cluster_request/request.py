@@ -34,7 +34,7 @@ def cluster_request(resolved: Resolved, references: References) -> Request:
 
 
 def is_configured_by_api(resolved: Resolved) -> bool:
-    """Tell whether HyperPod sets up Slurm itself, from the request.
+    """Return whether HyperPod sets up Slurm itself, from the request.
 
     In customer mode provisioning_parameters.json says the same, and may not say it twice.
     """
@@ -69,7 +69,7 @@ def _vpc_config(cluster: ClusterProperties, subnet: HasSubnetId) -> Request:
 
 
 def _is_configured_by_api(cluster: ClusterProperties) -> bool:
-    """Tell whether HyperPod sets up Slurm itself, from the request.
+    """Return whether HyperPod sets up Slurm itself, from the request.
 
     In customer mode provisioning_parameters.json says the same, and may not say it twice.
     """

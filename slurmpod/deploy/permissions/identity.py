@@ -119,7 +119,7 @@ def _also_lacking(
 
 
 def _is_trusted(role: IamRole, resolved: Resolved) -> bool:
-    """Tell whether SageMaker may assume a role for a cluster of this account."""
+    """Return whether SageMaker may assume a role for a cluster of this account."""
     try:
         trust = policy_of("its trust policy", role.trust)
     except NotAPolicy:

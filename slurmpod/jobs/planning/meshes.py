@@ -97,7 +97,7 @@ def meshes(model: Model, room: Room, sequence: int) -> Iterator[Mesh]:
 
 
 def _are_all_needed(model: Model, stages: int) -> bool:
-    """Tell whether fewer stages would have more layers each: 10 layers never need 9 stages."""
+    """Return whether fewer stages would have more layers each: 10 layers never need 9 stages."""
     return stages == 1 or -(-model.layers // stages) < -(-model.layers // (stages - 1))
 
 

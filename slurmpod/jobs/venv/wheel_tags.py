@@ -15,7 +15,7 @@ FAMILIES = {"manylinux1": 5, "manylinux2010": 12, "manylinux2014": 17}
 
 
 def fits(wheel: str, python: str, processor: str) -> bool:
-    """Tell whether a CPython such as 3.10 installs it on Linux with x86_64 or aarch64."""
+    """Return whether a CPython such as 3.10 installs it on Linux with x86_64 or aarch64."""
     versions, abis, platforms = (
         each.split(".") for each in wheel.removesuffix(".whl").rsplit("-", 3)[1:]
     )

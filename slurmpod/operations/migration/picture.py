@@ -136,7 +136,7 @@ def _lost(jobs: Mapping[str, Any], there: Sequence[str], after: Picture) -> tupl
 
 
 def _has_ended(id_: str, after: Picture) -> bool:
-    """Tell whether a job, or the job of a step, has come to its own end."""
+    """Return whether a job, or the job of a step, has come to its own end."""
     return after.ends.get(id_.partition(".")[0]) == HAS_ENDED
 
 

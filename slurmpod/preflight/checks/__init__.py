@@ -16,7 +16,7 @@ MODULES = (
     "images",
     "deployment",
     "identity",
-    "telling",
+    "notifications",
     "services",
 )
 

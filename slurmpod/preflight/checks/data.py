@@ -113,7 +113,7 @@ def _used_by_nodes(resolved: Resolved) -> Iterator[tuple[str, str | None, YamlPa
 
 
 def _denies_nodes(policy: Document, bucket: str, resolved: Resolved) -> bool:
-    """Tell whether a policy denies reads of a node's role, as far as it is known."""
+    """Return whether a policy denies reads of a node's role, as far as it is known."""
     existing, network = resolved.identity.existing, resolved.network.existing
     root = f"arn:{resolved.aws_partition}:iam::{resolved.account}"
     role = existing.controller if existing else f"{root}:role/{resolved.name}-nodes"
@@ -203,7 +203,7 @@ def _keys_of_logs(resolved: Resolved) -> Iterator[tuple[str, YamlPath]]:
 
 
 def _lets_in(policy: Document, arn: str, who: Principal, resolved: Resolved, *own: Policy) -> bool:
-    """Tell whether a key's policy lets somebody with policies of its `own` use the key."""
+    """Return whether a key's policy lets somebody with policies of its `own` use the key."""
     logs = f"arn:{resolved.aws_partition}:logs:{resolved.region}:{resolved.account}:log-group:any"
     context = {
         "aws:PrincipalAccount": resolved.account,

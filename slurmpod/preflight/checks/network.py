@@ -163,7 +163,7 @@ def _ranges(resolved: Resolved, facts: Facts) -> list[IPv4Network]:
 def _lets_all(
     rules: Collection[Rule], groups: Collection[str], ranges: Collection[IPv4Network]
 ) -> bool:
-    """Tell whether rules let everything through to members of the groups, or to their subnets."""
+    """Return whether rules let everything through to members of the groups, or to their subnets."""
     whole = [rule for rule in rules if rule.protocol == ALL_PROTOCOLS]
     by_group = any(set(rule.groups) & set(groups) for rule in whole)
     let = [IPv4Network(cidr) for rule in whole for cidr in rule.cidrs]

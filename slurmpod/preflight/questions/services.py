@@ -34,7 +34,7 @@ def _status(clients: AwsClients, name: str) -> str:
 
 
 def _has_model(clients: AwsClients, endpoint: ResolvedEndpoint) -> bool | None:
-    """Tell whether the archive, or a file of the folder, is there; None where that is closed."""
+    """Return whether the archive, or a file of the folder, is there; None where that is closed."""
     bucket, key = endpoint.model_bucket, endpoint.model_key
     with suppressed(*DENIALS):
         with suppressed("404", "NoSuchBucket", "NoSuchKey"):
@@ -48,7 +48,7 @@ def _has_model(clients: AwsClients, endpoint: ResolvedEndpoint) -> bool | None:
 
 
 def _has_image(clients: AwsClients, image: EcrImage) -> bool | None:
-    """Tell whether ECR has the image, of whatever account; None where that is closed."""
+    """Return whether ECR has the image, of whatever account; None where that is closed."""
     name = "imageDigest" if image.version.startswith("sha256:") else "imageTag"
     with suppressed(*DENIALS):
         with suppressed("RepositoryNotFoundException"):

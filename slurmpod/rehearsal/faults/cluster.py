@@ -47,7 +47,7 @@ class NodeLog:
     before: int
 
     def says(self, text: str) -> bool:
-        """Tell whether a text has been written since."""
+        """Return whether a text has been written since."""
         return text in self.new()
 
     def new(self) -> str:
@@ -109,11 +109,11 @@ class FaultCluster:
         return self._sinfo(worker, "%T")
 
     def is_busy(self, worker: str) -> bool:
-        """Tell whether a node is in service and has a job, of which it may be all or a part."""
+        """Return whether a node is in service and has a job, of which it may be all or a part."""
         return self.state(worker) in {"allocated", "mixed"}
 
     def is_down(self, worker: str) -> bool:
-        """Tell whether Slurm has given a node up, whether it answers or not."""
+        """Return whether Slurm has given a node up, whether it answers or not."""
         return self.state(worker) in {"down", "down*"}
 
     def nodes_of(self, job: str) -> tuple[str, ...]:
@@ -136,11 +136,11 @@ class FaultCluster:
         return int(found.group(1)) if found else 0
 
     def scripts_said(self, node: str, text: str) -> bool:
-        """Tell whether CloudWatch Logs have a text that the scripts of this instance printed."""
+        """Return whether CloudWatch Logs have a text that the scripts of this instance printed."""
         return text in self.printed_by(self.instances()[node])
 
     def is_set_up(self, node: str) -> bool:
-        """Tell whether HyperPod has logged that the scripts of this instance ended well."""
+        """Return whether HyperPod has logged that the scripts of this instance ended well."""
         return self.scripts_said(node, SUCCEEDED)
 
     def printed_by(self, instance: str) -> str:
@@ -161,7 +161,7 @@ class FaultCluster:
         return "\n".join(event["message"] for event in events["events"])
 
     def has_event(self, instance: str, text: str) -> bool:
-        """Tell whether an event of the cluster says a text of an instance.
+        """Return whether an event of the cluster says a text of an instance.
 
         Only a cluster with continuous provisioning has events; of another one this tells whether
         HyperPod refuses to list them.
@@ -170,7 +170,7 @@ class FaultCluster:
         return events is None or any(text in event for event in events)
 
     def slurmdbd_is_told_to_be(self, state: str) -> bool:
-        """Tell whether the newest event of the accounting daemon says so, where there are any."""
+        """Return whether the newest event of the accounting daemon says so, where there are any."""
         events = self._events(ResourceType="Cluster")
         if events is None:
             return True
@@ -194,7 +194,7 @@ class FaultCluster:
         )
 
     def has_successor(self, node: str, *former: str) -> bool:
-        """Tell whether a node is another instance than its former ones."""
+        """Return whether a node is another instance than its former ones."""
         return self.instances()[node] not in former
 
     def group_of(self, node: str) -> Mapping[str, Any]:

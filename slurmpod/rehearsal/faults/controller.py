@@ -56,7 +56,7 @@ def _process(cluster: FaultCluster) -> str:
 
 
 def _is_saved(cluster: FaultCluster, job: SteadyJob) -> bool:
-    """Tell whether slurmctld's state on disk has a job: it is written some seconds later."""
+    """Return whether slurmctld's state on disk has a job: it is written some seconds later."""
     count = f"grep --text --count {job.folder.name} {_STATE} || true"
     saved = cluster.root(cluster.controller).run(["sh", "-c", count])
     return int(saved) > 0

@@ -52,7 +52,7 @@ def _strike_briefly(cluster: FaultCluster, watch: Watch, nodes: Sequence[str]) -
 
 
 def _answers(cluster: FaultCluster, node: str) -> bool:
-    """Tell whether Slurm's commands reach the controller from a node."""
+    """Return whether Slurm's commands reach the controller from a node."""
     try:
         cluster.root(node).run(["timeout", "2", "squeue", "--noheader"])
     except CommandFailed:

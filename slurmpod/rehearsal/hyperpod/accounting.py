@@ -193,7 +193,7 @@ class DatabaseServers:
                 self._running[identifier] = there[identifier]
 
     def serve(self, endpoint: str) -> bool:
-        """Tell whether one of them answers at `endpoint`."""
+        """Return whether one of them answers at `endpoint`."""
         return any(server.endpoint == endpoint for server in self._running.values())
 
     def _stop(self, server: DatabaseServer) -> None:

@@ -121,11 +121,11 @@ class ClusterRun:
         return controllers_of(self.cluster, self.provisioning)
 
     def configures_itself(self, node: ClusterNode) -> bool:
-        """Tell whether HyperPod sets a node up, Slurm included, before any script."""
+        """Return whether HyperPod sets a node up, Slurm included, before any script."""
         return self.cluster.group(node.group).configures_itself
 
     def is_wanted(self, node: ClusterNode) -> bool:
-        """Tell whether a node is still to come up, or to stay."""
+        """Return whether a node is still to come up, or to stay."""
         return not (self.given_up.is_set() or self.machines.is_closed or node.is_leaving)
 
     def boot(self, node: ClusterNode) -> None:

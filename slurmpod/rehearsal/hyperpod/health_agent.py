@@ -278,7 +278,7 @@ class HealthAgent:
             self._run.journal.note(name, f"slurmctld was not told: {failure}")
 
     def _may_resume_on(self, *nodes: ClusterNode) -> bool:
-        """Tell whether a step may run again in its job, when it was on these nodes.
+        """Return whether a step may run again in its job, when it was on these nodes.
 
         HyperPod takes a faulty node out of a job, and merges a second job with the new node into
         it; here the node stays in the job, which slurmctld has to bear.
@@ -300,7 +300,7 @@ class HealthAgent:
                 yield node
 
     def _is_ours(self, node: ClusterNode) -> bool:
-        """Tell whether nothing is being done to a node that would explain its state."""
+        """Return whether nothing is being done to a node that would explain its state."""
         return not self._run.at_work.is_busy(node) and self._run.is_wanted(node)
 
     def _begin(self, thread: threading.Thread) -> None:

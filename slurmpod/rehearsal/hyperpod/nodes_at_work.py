@@ -26,7 +26,7 @@ class NodesAtWork:
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def is_busy(self, node: ClusterNode) -> bool:
-        """Tell whether something is being done to a node."""
+        """Return whether something is being done to a node."""
         return self._locks[node.private_ip].locked()
 
     @contextmanager

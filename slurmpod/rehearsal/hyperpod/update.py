@@ -96,7 +96,7 @@ class Update:
                 cluster.nodes.append(node)
 
     def _is_late(self, node: ClusterNode) -> bool:
-        """Tell whether slurm.conf is to name a node only when its scripts have ended."""
+        """Return whether slurm.conf is to name a node only when its scripts have ended."""
         if self._run.cluster.settings.is_continuous or node.group in self._before:
             return False
         listed_late = self._run.profile.slurm_conf.new_groups_after_scripts

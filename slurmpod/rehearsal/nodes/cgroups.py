@@ -84,7 +84,7 @@ def kill(cgroup: Path) -> None:
 
 
 def _is_pid_one(pid: str) -> bool:
-    """Tell whether a process is the first of its own pid namespace."""
+    """Return whether a process is the first of its own pid namespace."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:

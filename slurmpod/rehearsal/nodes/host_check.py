@@ -40,7 +40,7 @@ class HostPackage:
     file: Path | None = None
 
     def is_present(self) -> bool:
-        """Tell whether what it brings is there, from wherever it came."""
+        """Return whether what it brings is there, from wherever it came."""
         search = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
         has_commands = all(shutil.which(command, path=search) for command in self.commands)
         return has_commands and (self.file is None or self.file.exists())

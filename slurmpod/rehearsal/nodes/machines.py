@@ -173,12 +173,12 @@ class Machines:
         return self._is_closed
 
     def is_off(self, hostname: str) -> bool:
-        """Tell whether a machine has ended, by a power cut or by itself, or never was."""
+        """Return whether a machine has ended, by a power cut or by itself, or never was."""
         machine = self._machines.get(hostname)
         return machine is None or machine.is_over
 
     def wants_reboot(self, hostname: str) -> bool:
-        """Tell whether a machine is off because something in it asked for a reboot."""
+        """Return whether a machine is off because something in it asked for a reboot."""
         return hostname in self._machines and self._machines[hostname].wants_reboot
 
     def run(

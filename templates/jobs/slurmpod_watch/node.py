@@ -80,7 +80,7 @@ class Process:
         return "" if found == "0" else found
 
     def catches(self, number: int) -> bool:
-        """Tell whether it does something of its own for a signal, which would end it otherwise."""
+        """Return whether it handles a signal that would end it otherwise."""
         return bool(int(self._status.get("SigCgt") or "0", 16) >> (number - 1) & 1)
 
     def _read(self, name: str) -> str:

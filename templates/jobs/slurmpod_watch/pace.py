@@ -76,7 +76,7 @@ class Pace:
         return max(longest, self.limits.pause) if self.is_pausing else longest
 
     def hangs(self, now: float) -> bool:
-        """Tell whether it has been silent for too long."""
+        """Return whether it has been silent for too long."""
         return now - self.last > self.allowed
 
     @property

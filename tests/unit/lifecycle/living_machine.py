@@ -188,7 +188,7 @@ class LivingMachine(FakeMachine):
         return {path: text for path, text in self.files.items() if path.startswith(UNIT_FILES)}
 
     def _is_outdated(self, unit: str) -> bool:
-        """Tell whether a unit's files are others than systemd has read."""
+        """Return whether a unit's files are others than systemd has read."""
         own = re.compile(rf"{UNIT_FILES}{re.escape(unit)}(\.\w+)?(\.d/.*)?")
         now, then = self._unit_files(), self.read_units
         return any(now.get(path) != then.get(path) for path in {*now, *then} if own.fullmatch(path))
@@ -234,7 +234,7 @@ class LivingMachine(FakeMachine):
 
 
 def _is_of_the_system(path: str) -> bool:
-    """Tell whether a file says how the machine is, or was, and not how it should be."""
+    """Return whether a file says how the machine is, or was, and not how it should be."""
     return path == MOUNTS or path.startswith(f"{NOTES}/")
 
 
