@@ -69,8 +69,9 @@ are, so one and two are taken. Where versions of Slurm differ, it refuses what a
 with `--slurm 24.11`, `25.11` or `26.05` also what that version alone is known to refuse. What it
 does not see: GPUs of tasks that do not fit on one of the job's nodes, a deadline at a time of day
 or a date from 2026 on, `--overcommit` with `--ntasks-per-gpu`, or with GPUs and more tasks than
-CPUs, whether jobs and nodes that are named exist now, reservations, and the limits of users. It
-takes it that Slurm begins with the smallest nodes of a partition.
+CPUs, `--ntasks-per-socket` or `--mincpus` beside GPUs, whether jobs and nodes that are named exist
+now, reservations, and the limits of users. It takes it that Slurm begins with the smallest nodes of
+a partition.
 
 ## What it does not see
 

@@ -113,6 +113,7 @@ def _tasks(demand: Demand, node: Node) -> int:
     limits = [cpus_for(demand, node) // demand.cpus_per_task]
     limits += [demand.tasks_per_node] if demand.tasks_per_node else []
     limits += [node.gpus // demand.gpus_per_task] if demand.gpus_per_task else []
+    limits += [node.sockets * demand.tasks_per_socket] if demand.tasks_per_socket else []
     return min(limits)
 
 

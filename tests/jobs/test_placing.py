@@ -46,6 +46,8 @@ REFUSED_BY = {
     "-p cpu -n 1 --ntasks-per-node=2": NEW,
     "-p dev -n 1 --ntasks-per-node=2": "",
     "-p cpu -n 1 -c 3 --ntasks-per-node=3": f"{OLD} {NEW}",
+    "-p p5 -N 1 -n 3 --ntasks-per-socket=1 --gpus=1": f"{OLD} {NEW}",
+    "-p p5 -N 1 -n 2 --ntasks-per-socket=1 --gpus=1": "",
     # Nodes that have all that is asked of each.
     "-p dev -O -N 3 --gpus=16 --mem-per-cpu=33G": f"{OLD} {NEW}",
     "-p dev -N 3 --mem=64G": f"{OLD} {NEW}",
