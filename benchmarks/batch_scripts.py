@@ -20,7 +20,7 @@ BY_KIND: Mapping[str, tuple[str, ...]] = {
     "time": ("10", "1-0", "1-00:00:01", "2-0", "3-0", "UNLIMITED", "0", "30:00", "23:59:59"),
     "memory": ("0", "1G", "4G", "8G", "16G", "17G", "33G", "64G", "2T", "3T", "200M", "16384"),
     "nodes": ("1", "1", "2", "3", "1-2", "4", "1-9", "5-6", "1,2"),
-    "moment": ("now", "now+1hour", "now+5minutes", "now+2days", "16:00", "2099-01-31"),
+    "moment": ("now+1minute", "now+1hour", "now+5minutes", "now+2days", "16:00", "2099-01-31"),
     "array": ("0-9", "0-1000", "0-1001", "1,2", "0-9%2", "0-9:3", "1-1"),
     "dependency": ("singleton",),
     "mail": ("END", "BEGIN,FAIL", "ALL", "TIME_LIMIT_80", "end"),

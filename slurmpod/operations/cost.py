@@ -75,21 +75,28 @@ class Bill:
         return max(0.0, 1 - used / self.worker_hours)
 
 
+_TOLD = "printf '%s\\n' \"$records\" | awk -F'|'"
+
+
 def use_command(since: datetime, until: datetime) -> str:
     """Return what a controller's shell has to do to tell of use and idle nodes; it only reads."""
+    asked = goodput_questions(since, until)
+    return as_root(f"{asked}{question(USED, f'{_TOLD} {_SUM}')}{question(IDLE, idle_command())}")
+
+
+def goodput_questions(since: datetime, until: datetime) -> str:
+    """Return the lines of a script of root's that tell how runs ended, which `read_goodput` reads.
+
+    They leave the records of that time in the variable `records`.
+    """
     when = "+%Y-%m-%dT%H:%M:%S"
     begin, end = (f"$(date -d @{int(each.timestamp())} {when})" for each in (since, until))
     which = ("--duplicates", "--allusers", "--allocations", "--truncate")
     records = sacct(USE_FIELDS, *which, f"--starttime={begin}", f"--endtime={end}")
-    timed = f"SLURM_TIME_FORMAT=%s timeout {SECONDS} {records}"  # scontrol, below, goes without
+    timed = f"SLURM_TIME_FORMAT=%s timeout {SECONDS} {records}"  # scontrol goes without
     asked = f"records=$({{ {timed} || echo sacct failed; }} 2>&1)"
-    told = "printf '%s\\n' \"$records\" | awk -F'|'"
-    asked_for = (
-        question(USED, f"{told} {_SUM}")
-        + question(ENDED, f"{told} -v begin={int(since.timestamp())} {SUM_BY_STATE}")
-        + question(IDLE, idle_command())
-    )
-    return as_root(f"PATH=/opt/slurm/bin:$PATH\n{asked}\n{asked_for}")
+    sums = question(ENDED, f"{_TOLD} -v begin={int(since.timestamp())} {SUM_BY_STATE}")
+    return f"PATH=/opt/slurm/bin:$PATH\n{asked}\n{sums}"
 
 
 def read_uses(answer: str, usd_per_hour: Mapping[str, Decimal | None]) -> tuple[Use, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.operations.questions import as_root, question
+from slurmpod.operations.questions import question
 from slurmpod.slurm.records import FIELDS, JobRecord, read_records, sacct
 
 RECORDS = "records"
@@ -11,17 +11,15 @@ DAYS, MOST_JOBS = 30, 25
 SECONDS = 20
 
 
-def records_command() -> str:
-    """Return what a controller's shell has to do to tell of the last jobs; it only reads."""
+def records_question() -> str:
+    """Return the lines of a script of root's on a controller that tell of the last jobs."""
     asked = sacct(FIELDS, "--allusers", "--allocations", f"--starttime=now-{DAYS}days")
-    return as_root(
-        "PATH=/opt/slurm/bin:$PATH\nexport SLURM_TIME_FORMAT=%s\n"
-        + question(RECORDS, f"timeout {SECONDS} {asked} 2>&1 | tail -n {MOST_JOBS}")
-    )
+    timed = f"SLURM_TIME_FORMAT=%s timeout {SECONDS} {asked}"
+    return "PATH=/opt/slurm/bin:$PATH\n" + question(RECORDS, f"{timed} 2>&1 | tail -n {MOST_JOBS}")
 
 
 def last_jobs(answer: str) -> tuple[JobRecord, ...]:
-    """Read what `records_command` printed, the newest job first.
+    """Read what `records_question` printed, the newest job first.
 
     Raises:
         AwsUnavailable: Slurm keeps no records, or does not answer.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from slurmpod.aws.account import AwsAccount
@@ -19,7 +19,9 @@ from slurmpod.aws.watch import Watch
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.operations.attempt import Unavailable, read
 from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.cost import goodput_questions
 from slurmpod.operations.deployed import LiveEnvironment, require_account
+from slurmpod.operations.goodput import ENDED, read_goodput
 from slurmpod.operations.grafana import prometheus_url_of
 from slurmpod.operations.idle_checks import (
     NEWEST,
@@ -27,14 +29,13 @@ from slurmpod.operations.idle_checks import (
     newest_command,
     read_newest,
 )
-from slurmpod.operations.job_records import RECORDS, last_jobs, records_command
+from slurmpod.operations.job_records import DAYS, RECORDS, last_jobs, records_question
 from slurmpod.operations.lifecycle import lifecycle_reports
 from slurmpod.operations.panel_pictures import PanelPicture, Queries, panels_with_data
-from slurmpod.operations.questions import ask_controller
+from slurmpod.operations.questions import as_root, ask_controller
 from slurmpod.operations.status import Sources, status_of
 from slurmpod.report.record import Record, Rehearsed
 from slurmpod.resolve import Resolved
-from slurmpod.slurm.records import JobRecord
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ def record_of(
     if status.stacks == () and rehearsed is None:
         raise AwsUnavailable(NOTHING_DEPLOYED)
     found = read(lambda: asked.nodes.nodes(resolved.name))
+    told = read(lambda: _told_by_slurm(asked, resolved, status.cluster, found, now))
     return Record(
         status=status,
         runs=read(lambda: _runs(asked, status.stacks)),
@@ -99,7 +101,8 @@ def record_of(
         launched={}
         if isinstance(found, Unavailable)
         else {each.instance_id: each.launched for each in found},
-        jobs=read(lambda: _jobs(asked, resolved, status.cluster, found)),
+        jobs=told if isinstance(told, Unavailable) else read(lambda: last_jobs(told[RECORDS])),
+        goodput=told if isinstance(told, Unavailable) else read(lambda: read_goodput(told[ENDED])),
         checks=_checks(asked, resolved, status.cluster, found),
         panels=_panels(asked, resolved, now),
         rehearsed=rehearsed,
@@ -125,16 +128,18 @@ def _runs(asked: Askers, stacks: tuple[Stack, ...] | Unavailable) -> tuple[Stack
     return asked.events.last_runs(stack.name for stack in stacks)
 
 
-def _jobs(
+def _told_by_slurm(
     asked: Askers,
     resolved: Resolved,
     cluster: ClusterState | Unavailable,
     nodes: tuple[Node, ...] | Unavailable,
-) -> tuple[JobRecord, ...]:
+    now: datetime,
+) -> Mapping[str, str]:
+    """Return what Slurm's records tell of the last jobs, and of how node-hours ended."""
     if not resolved.slurm.accounting:
         raise AwsUnavailable("the environment says 'slurm: {accounting: false}'")
-    answers = _answers(asked, resolved, cluster, nodes, records_command())
-    return last_jobs(answers[RECORDS])
+    asked_for = records_question() + goodput_questions(now - timedelta(days=DAYS), now)
+    return _answers(asked, resolved, cluster, nodes, as_root(asked_for))
 
 
 def _checks(

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from slurmpod.aws.stack_events import StackRun
 from slurmpod.operations.attempt import Unavailable
+from slurmpod.operations.goodput import Goodput
 from slurmpod.operations.idle_checks import CheckedNodes
 from slurmpod.operations.lifecycle import NodeReport
 from slurmpod.operations.panel_pictures import PanelPicture
@@ -83,6 +84,7 @@ class Record:
     nodes: tuple[NodeReport, ...] | Unavailable
     launched: Mapping[str, datetime]
     jobs: tuple[JobRecord, ...] | Unavailable
+    goodput: Goodput | Unavailable
     checks: CheckedNodes | Unavailable | None = None
     panels: tuple[PanelPicture, ...] | Unavailable | None = None
     rehearsed: Rehearsed | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.operations.job_records import last_jobs, records_command
+from slurmpod.operations.job_records import last_jobs, records_question
 
 RECORDS = """\
 1|ubuntu|cpu|2|COMPLETED|1795467600|1795467610|1795467700|first-job
@@ -32,4 +32,4 @@ def test_what_slurm_says_instead_is_told() -> None:
 
 
 def test_times_are_asked_for_in_seconds_of_no_zone() -> None:
-    assert "SLURM_TIME_FORMAT=%s" in records_command()
+    assert "SLURM_TIME_FORMAT=%s" in records_question()

@@ -10,6 +10,7 @@ from slurmpod.aws.stack_events import ResourceRun, StackRun
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.picture import Series, panel_picture
 from slurmpod.operations.attempt import Unavailable
+from slurmpod.operations.goodput import read_goodput
 from slurmpod.operations.idle_checks import CheckedNode, CheckedNodes, CheckResult
 from slurmpod.operations.job_records import last_jobs
 from slurmpod.operations.lifecycle import NodeReport, StepReport
@@ -80,6 +81,7 @@ PANELS = (
     ),
 )
 RECORDS = "7|alice|cpu|2|COMPLETED|1795467600|1795467610|1795467700|train|with bars\n"
+GOODPUT = read_goodput("COMPLETED|10800|3600\nNODE_FAIL|3600|0\nRUNNING|7200|0\n")
 CHECKS = CheckedNodes(
     (
         CheckedNode(
@@ -115,6 +117,7 @@ def known(**record: Any) -> Known:
         nodes=NODES,
         launched=LAUNCHED,
         jobs=last_jobs(RECORDS),
+        goodput=GOODPUT,
         checks=CHECKS,
         panels=PANELS,
     )

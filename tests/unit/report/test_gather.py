@@ -20,7 +20,7 @@ from tests.unit.report.known import RECORDS, RUNS
 
 
 def asked(cluster: Cluster, account: str = "123456789012") -> Askers:
-    cluster.answers["records"] = RECORDS
+    cluster.answers |= {"records": RECORDS, "ended": "COMPLETED|7200|0\n"}
     found = askers(cluster.clients(), has_nodes=True)
     owner: Any = SimpleNamespace(id=lambda: account)
     events: Any = SimpleNamespace(last_runs=lambda stacks: RUNS[: len(tuple(stacks))])
@@ -34,6 +34,18 @@ def test_what_one_refuses_is_said_and_the_rest_is_there() -> None:
     assert "AccessDenied" in record.nodes.why
     assert not isinstance(record.status.cluster, Unavailable)
     assert len(record.launched) == 5
+
+
+def test_jobs_and_how_their_node_hours_ended_are_asked_for_in_one_session() -> None:
+    cluster = Cluster()
+    record = record_of(asked(cluster), resolved(), NOW, None)
+    assert not isinstance(record.goodput, Unavailable)
+    assert (record.goodput.ended, record.goodput.share) == (2.0, 1.0)
+    assert not isinstance(record.jobs, Unavailable)
+    assert [job.name for job in record.jobs] == ["train|with bars"]
+    without = record_of(asked(cluster), resolved(slurm={"accounting": False}), NOW, None)
+    assert without.jobs == without.goodput
+    assert isinstance(without.goodput, Unavailable)
 
 
 def test_another_account_is_not_asked() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from slurmpod.folders import folder
 from slurmpod.operations.attempt import Unavailable
+from slurmpod.operations.goodput import read_goodput
 from slurmpod.operations.idle_checks import CheckedNodes
 from slurmpod.report.page import Known, duration, page_of, tick
 from slurmpod.report.record import Record
@@ -54,6 +55,22 @@ def test_metrics_are_pictures_on_the_page_or_their_absence_is_explained() -> Non
     assert "The metrics are unknown: no endpoint" in silent
     assert "Prometheus has nothing of this hour yet" in words(page_of(known(panels=())))
     assert "Metrics of the last hour" not in words(page_of(known(panels=None)))
+
+
+def test_how_node_hours_ended_stands_with_the_jobs() -> None:
+    page = words(page_of(known()))
+    assert "75% of 4.00 node-hours that ended were in runs that completed." in page
+    assert "completed 3.00 lost to failed nodes 1.00 not ended 2.00" in page
+    assert "waited for in the queue 1.00" in page
+
+
+def test_goodput_is_left_out_before_a_job_has_ended_and_told_of_once_if_nobody_knows() -> None:
+    assert "Goodput" not in page_of(known(goodput=read_goodput("RUNNING|7200|0\n")))
+    silent = Unavailable("slurmdbd is away")
+    page = words(page_of(known(jobs=silent, goodput=silent)))
+    assert page.count("slurmdbd is away") == 1
+    page = words(page_of(known(goodput=silent)))
+    assert "How node-hours ended cannot be read: slurmdbd is away" in page
 
 
 def test_checks_of_idle_nodes_stand_with_the_worst_node_first() -> None:
