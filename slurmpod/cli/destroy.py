@@ -81,7 +81,7 @@ def _show(plan: DestroyPlan, resolved: Resolved) -> None:
     if resolved.stacks.cluster in goes and len(goes) == 1:
         lines.append(f"what stays costs: {per_month(costs.without_cluster)}")
     else:
-        lines += ["what stays, and costs until somebody deletes it:", *what_stays(costs)]
+        lines += ["retained, and billed until you delete it:", *what_stays(costs)]
     if plan.unknown:
         lines.append(f"stacks that the file does not describe stay: {', '.join(plan.unknown)}")
     sys.stdout.write("\n".join(lines) + "\n")

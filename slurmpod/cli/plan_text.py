@@ -58,7 +58,7 @@ def _costs(plan: Plan) -> Iterator[str]:
             rows.append((cost.part, "", "", "", ""))
             part = cost.part
         rows.append((f"  {cost.name}", cost.what, *figures(cost)))
-    rows.append(("all that is known", "", *sum_figures(plan.total)))
+    rows.append(("total (known prices)", "", *sum_figures(plan.total)))
     yield f"{plan.name}: what a deployment makes in {plan.account}, {plan.region}"
     yield ""
     yield from _table(rows)
@@ -72,10 +72,11 @@ def _costs(plan: Plan) -> Iterator[str]:
 
 
 def _after(plan: Plan) -> Iterator[str]:
-    """Yield what goes on to cost money when stacks are destroyed."""
-    yield f"After the stack {plan.cluster_stack} is destroyed, all but the nodes goes on to cost:"
+    """Yield what is still billed when stacks are destroyed."""
+    stack = plan.cluster_stack
+    yield f"After the stack {stack} is destroyed, everything but the nodes is still billed:"
     yield f"  {per_month(plan.without_cluster)}"
-    yield "After all stacks are destroyed, this goes on to cost until somebody deletes it:"
+    yield "After all stacks are destroyed, this is still billed until you delete it:"
     yield from what_stays(plan)
 
 
@@ -114,7 +115,7 @@ def _rights(rights: Sequence[Right]) -> Iterator[str]:
 
 
 def _steps(plan: Plan) -> Iterator[str]:
-    yield "The way of a first deployment, one stack after the other"
+    yield "A first deployment, stack by stack"
     for step in plan.steps:
         usually = f"{step.usually}: {step.usually.source}" if step.usually else "not published"
         yield f"  {step.stack}: {usually}"

@@ -113,7 +113,7 @@ def _title(known: Known, record: Record | None) -> str:
 def _sections(record: Record | None) -> Iterator[Section]:
     yield from ALWAYS_FIRST
     if record is None:
-        yield Section("way", "The way of a first deployment")
+        yield Section("way", "A first deployment, stack by stack")
     if record:
         yield from (section for section in OF_RECORD if section.name not in _left_out(record))
     yield from ALWAYS_LAST

@@ -92,7 +92,7 @@ def test_without_checks_the_page_has_no_word_of_them() -> None:
 def test_a_plan_says_why_there_is_no_more() -> None:
     page = words(page_of(planned()))
     assert "What is there now is unknown: no credentials. This page shows what is planned." in page
-    assert "The way of a first deployment" in page
+    assert "A first deployment, stack by stack" in page
     assert "8 to 20 minutes" in page
     assert "Last deployment" not in page
 
