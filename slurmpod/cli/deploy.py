@@ -183,7 +183,7 @@ class Work:
             print_reports(done.reports, roles)
         failed = any(not each.succeeded for each in done.reports)
         if failed:
-            say("scripts failed on nodes, and were not begun on groups after theirs")
+            say("scripts failed on some nodes; later groups were skipped")
         if done.job:
             say(done.job.detail if done.job.succeeded else f"no job ran: {done.job.detail}")
         self._say_late(done.late)

@@ -111,7 +111,7 @@ def _status(options: argparse.Namespace) -> ExitCode:
         print_json(jobs)
         return ExitCode.OK
     if not jobs:
-        say("no job is there")
+        say("no jobs")
     for job in jobs:
         place = job["nodes"] or f"({job['reason']})"
         line = f"{job['id']:>10}  {job['name']:<20}  {job['user']:<12}  {job['state']:<11}"
@@ -157,7 +157,7 @@ def _cancel(options: argparse.Namespace) -> ExitCode:
         return ExitCode.FAILED
     with if_interrupted("the job may be told to end; the same command tells it again"):
         cancel(shell, options.job)
-    say(f"job {options.job} is told to end")
+    say(f"cancelling job {options.job}")
     if options.json:
         print_json({"job": options.job})
     say_next("job status", options.file)

@@ -178,7 +178,7 @@ def _export(path: Path, gathered: Gathered, wanted: Wanted, resolved: Resolved) 
     say(f"{path}: {counted(len(gathered.lines), 'line')} of {counted(len(wanted.nodes), 'node')}")
     for who, why in gathered.unread.items():
         say(f"not in it: {who}: {why}")
-    say("secrets that have a known form were taken out; look through it before you hand it on")
+    say("known forms of secrets were redacted; review it before you share it")
     return ExitCode.OK
 
 

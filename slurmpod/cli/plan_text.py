@@ -58,7 +58,7 @@ def _costs(plan: Plan) -> Iterator[str]:
             rows.append((cost.part, "", "", "", ""))
             part = cost.part
         rows.append((f"  {cost.name}", cost.what, *figures(cost)))
-    rows.append(("total (known prices)", "", *sum_figures(plan.total)))
+    rows.append(("total of known costs", "", *sum_figures(plan.total)))
     yield f"{plan.name}: what a deployment makes in {plan.account}, {plan.region}"
     yield ""
     yield from _table(rows)
@@ -76,7 +76,7 @@ def _after(plan: Plan) -> Iterator[str]:
     stack = plan.cluster_stack
     yield f"After the stack {stack} is destroyed, everything but the nodes is still billed:"
     yield f"  {per_month(plan.without_cluster)}"
-    yield "After all stacks are destroyed, this is still billed until you delete it:"
+    yield "Still billed after `slurmpod destroy`, until you delete it:"
     yield from what_stays(plan)
 
 
@@ -115,7 +115,7 @@ def _rights(rights: Sequence[Right]) -> Iterator[str]:
 
 
 def _steps(plan: Plan) -> Iterator[str]:
-    yield "A first deployment, stack by stack"
+    yield "First deployment: order and expected time"
     for step in plan.steps:
         usually = f"{step.usually}: {step.usually.source}" if step.usually else "not published"
         yield f"  {step.stack}: {usually}"

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> ExitCode:
     """Show the state once, or until Ctrl-C."""
     if options.watch is not None and options.watch < LEAST_SECONDS:
-        say(f"--watch {options.watch:g}: the least is {LEAST_SECONDS:g} seconds")
+        say(f"--watch must be at least {LEAST_SECONDS:g} seconds")
         return ExitCode.USAGE
     resolved = sound_environment(options.file).resolved
     clients = clients_of(resolved.region)

@@ -69,7 +69,7 @@ def _note_placeholders(readings: Sequence[Reading]) -> None:
     found = [each for reading in readings for each in placeholders(reading.source)]
     for where, placeholder in found[:1]:
         more = f" ({counted(len(found) - 1, 'more value')} like it)" if len(found) > 1 else ""
-        say(f"note: {where}: {placeholder} stands for what is yours{more}: change it to deploy")
+        say(f"note: {where}: {placeholder} is a placeholder{more}: replace it before you deploy")
 
 
 def _note_editions(readings: Sequence[Reading]) -> None:

@@ -116,7 +116,7 @@ class NodeWork:
         return [node for node in nodes if node.slurm and node.name not in self._held]
 
     def free(self, plan: NodePlan, *, requeue: bool) -> None:
-        """Drain nodes, and wait until no job is there; what others hold keeps their reason."""
+        """Drain nodes, and wait until no jobs; what others hold keeps their reason."""
         reason = plan.action.reason
         known = [node for node in plan.nodes if node.slurm]
         self._held = {

@@ -79,7 +79,7 @@ class RemoteSlurm:
         return cls(sessions, targets)
 
     def look(self, names: Collection[str], *, seconds: int = 0) -> SlurmView:
-        """Look at nodes, at once or as soon as no job is there: after `seconds` at the latest."""
+        """Look at nodes, at once or as soon as no jobs: after `seconds` at the latest."""
         if not names:
             return SlurmView()
         asked = f"names={shlex.quote(','.join(sorted(names)))} seconds={seconds}\n"

@@ -1,4 +1,4 @@
-"""Who talks to whom in an environment: resolved -> flows. Pure.
+"""Network flows in an environment: resolved -> flows. Pure.
 
 Sources of ports: slurm.conf(5) and slurmdbd.conf(5) (SlurmctldPort, SlurmdPort, DbdPort); FSx for
 Lustre and FSx for OpenZFS user guides, "access control with Amazon VPC"; SageMaker HyperPod

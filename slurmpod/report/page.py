@@ -62,7 +62,7 @@ class Figure(NamedTuple):
 
 ALWAYS_FIRST = (Section("picture", "Environment"),)
 OF_RECORD = (
-    Section("now", "How it is now"),
+    Section("now", "Current state"),
     Section("timeline", "Last deployment"),
     Section("steps", "Lifecycle scripts"),
     Section("faults", "Faults"),
@@ -72,7 +72,7 @@ OF_RECORD = (
 )
 ALWAYS_LAST = (
     Section("costs", "Costs"),
-    Section("room", "Room for addresses"),
+    Section("room", "IP addresses"),
     Section("findings", "Findings and reasons"),
 )
 """Each section is a file in `templates/report`."""
@@ -113,7 +113,7 @@ def _title(known: Known, record: Record | None) -> str:
 def _sections(record: Record | None) -> Iterator[Section]:
     yield from ALWAYS_FIRST
     if record is None:
-        yield Section("way", "A first deployment, stack by stack")
+        yield Section("way", "First deployment: order and expected time")
     if record:
         yield from (section for section in OF_RECORD if section.name not in _left_out(record))
     yield from ALWAYS_LAST

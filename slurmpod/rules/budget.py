@@ -91,7 +91,7 @@ def _addresses_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
     why="Budgets are the same everywhere, but CloudFormation makes them in some Regions only; in "
     f"the others the stack is refused. The list is from {WITHOUT_BUDGETS.when}.",
     fix="remove the section, and make the budget in the console, filtered by the tag "
-    "slurmpod:environment; accept it where AWS has added the Region since",
+    "slurmpod:environment; suppress it if AWS has added the Region since",
     source=RESOURCE_TYPES,
     severity=Severity.WARNING,
 )

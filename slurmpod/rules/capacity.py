@@ -199,7 +199,7 @@ def _plan_is_in_one_zone(resolved: Resolved) -> Iterator[Finding]:
     "Training plans are known for the type",
     why="Plans reserve only some of the types with accelerators: those that train large models. "
     f"The list is from {INSTANCE_TYPES_AS_OF}.",
-    fix="write the type of the plan, or remove the plan; accept it where AWS has added the type",
+    fix="write the type of the plan, or remove the plan; suppress it if AWS has added the type",
     source=RESERVED,
     severity=Severity.WARNING,
 )
@@ -234,7 +234,7 @@ def _plan_is_of_one_type(resolved: Resolved) -> Iterator[Finding]:
     why="AWS reserves UltraServers as a whole, u-p6e-gb200x36 of 9 instances or u-p6e-gb200x72 of "
     "18. Their instances are known neither on demand nor as spot: the group waits for capacity "
     "that does not come.",
-    fix="write the training_plan_arn of the UltraServers; accept it where AWS sells them otherwise",
+    fix="write the training_plan_arn of the UltraServers; suppress it if AWS sells them otherwise",
     source=PLANS,
     severity=Severity.WARNING,
 )

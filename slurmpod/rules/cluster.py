@@ -253,7 +253,7 @@ def _instance_type_is_known(resolved: Resolved) -> Iterator[Finding]:
     "The instance type is of a family that HyperPod takes",
     why="EC2 had these accelerators before there was HyperPod, and CreateCluster has never taken "
     f"them (as of {INSTANCE_TYPES_AS_OF}): {', '.join(sorted(PASSED_OVER))}.",
-    fix=f"choose a type of the list: all are in {CATALOG}; accept it where AWS has added it",
+    fix=f"choose a type of the list: all are in {CATALOG}; suppress it if AWS has added it",
     source=GROUP_SPECIFICATION,
     severity=Severity.WARNING,
 )

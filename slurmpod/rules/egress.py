@@ -55,7 +55,7 @@ def _closed_has_no_nat(resolved: Resolved) -> Iterator[Finding]:
     why="Nodes call AWS services while they are set up, watched and used. Without NAT gateways and "
     "without the endpoints of a closed network only routes that you add later lead there; until "
     "then the cluster fails to be created.",
-    fix="write 'closed: true' to have endpoints for these services, or 'nat: one'; accept it where "
+    fix="write 'closed: true' to have endpoints for these services, or 'nat: one'; suppress it if "
     "you add routes of your own, through a transit gateway for instance",
     source=NAT_GATEWAYS,
     severity=Severity.WARNING,
@@ -170,7 +170,7 @@ def _no_interface_for_gateways(resolved: Resolved) -> Iterator[Finding]:
     "OUT-009",
     "The interface endpoints are within the quota of a VPC",
     why=f"A VPC has {DEFAULT_ENDPOINT_QUOTA} interface endpoints unless AWS has raised the quota.",
-    fix="name fewer services; accept it where your quota is larger",
+    fix="name fewer services; suppress it if your quota is larger",
     source=VPC_QUOTAS,
     severity=Severity.WARNING,
 )

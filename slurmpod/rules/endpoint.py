@@ -57,7 +57,7 @@ def _weights_fit(resolved: Resolved) -> Iterator[Finding]:
     why="Activations, the cache of a request and the driver need memory, too: with more than "
     f"{MOST_OF_THE_MEMORY_PERCENT} percent taken by weights, the first long request can end the "
     "container.",
-    fix="choose a larger type; accept it where you have tried it",
+    fix="choose a larger type; suppress it if you have tried it",
     source=LARGE_MODELS,
     severity=Severity.WARNING,
 )
@@ -77,7 +77,7 @@ def _weights_leave_room(resolved: Resolved) -> Iterator[Finding]:
     "One accelerator holds the model, or the container divides it",
     why="A container uses several accelerators for one model only if it is told to: as DJL's or "
     "vLLM's are by a tensor parallel degree. Others load the model into the first one, and fail.",
-    fix="choose a type with larger accelerators; accept it where the image divides the model",
+    fix="choose a type with larger accelerators; suppress it if the image divides the model",
     source=LARGE_MODELS,
     severity=Severity.WARNING,
 )
@@ -97,7 +97,7 @@ def _one_accelerator_holds_it(resolved: Resolved) -> Iterator[Finding]:
     "The type is one that SageMaker is known to serve with",
     why="SageMaker refuses other types after everything else was created. The list is from "
     f"{SERVICE_TYPES_AS_OF}.",
-    fix="choose a type such as ml.g5.xlarge; accept it where AWS has added it",
+    fix="choose a type such as ml.g5.xlarge; suppress it if AWS has added it",
     source=TYPES,
     severity=Severity.WARNING,
 )
@@ -113,7 +113,7 @@ def _type_is_known(resolved: Resolved) -> Iterator[Finding]:
     "An accelerated type is offered in the Region",
     why="Each accelerated type exists in some Regions only; elsewhere the endpoint fails for lack "
     f"of capacity. The list is from {OFFERINGS_AS_OF}.",
-    fix="choose a type that the Region has; accept it where AWS has added it since",
+    fix="choose a type that the Region has; suppress it if AWS has added it since",
     source="slurmpod/data/accelerator_zone_ids.json",
     severity=Severity.WARNING,
 )
@@ -196,7 +196,7 @@ def _last_day_is_a_day(resolved: Resolved) -> Iterator[Finding]:
     "A closed network isolates the container",
     why="Without isolation the container may call whatever the network lets it reach: other "
     "programs there, and the buckets that the environment names.",
-    fix="remove 'network_isolation: false'; accept it where the container has to call something",
+    fix="remove 'network_isolation: false'; suppress it if the container has to call something",
     source=IN_A_VPC,
     severity=Severity.WARNING,
 )

@@ -106,7 +106,7 @@ def _ids_are_different(resolved: Resolved) -> Iterator[Finding]:
     why="With private DNS the names of the services lead everyone in the VPC to the new endpoints, "
     "which let only identities of this account through; and AWS refuses a second endpoint for a "
     "service whose private names the VPC has already.",
-    fix="write 'has_endpoints: true' where the VPC has them; accept it where they are to be made",
+    fix="write 'has_endpoints: true' where the VPC has them; suppress it if they are to be made",
     source=INTERFACE_ENDPOINTS,
     severity=Severity.WARNING,
 )
@@ -169,7 +169,7 @@ def _one_s3_endpoint(resolved: Resolved) -> Iterator[Finding]:
     "Existing file systems are in the nodes' network",
     why="A file system that is there already lies in a VPC that is there already. From a new VPC "
     "nothing leads to it until the two are connected, and nodes hang while they mount it.",
-    fix="describe its VPC under network.existing; accept it where you connect the two VPCs",
+    fix="describe its VPC under network.existing; suppress it if you connect the two VPCs",
     source=LUSTRE_ACCESS,
     severity=Severity.WARNING,
 )
@@ -185,7 +185,7 @@ def _file_systems_are_reached(resolved: Resolved) -> Iterator[Finding]:
     why="The security group of a file system decides who mounts it. It cannot know the one that "
     "slurmpod makes for the nodes: Lustre needs ports 988 and 1018 to 1023 between the two, NFS "
     "2049.",
-    fix="write security_group_ids with a group that both have; accept it where you let the new "
+    fix="write security_group_ids with a group that both have; suppress it if you let the new "
     "group in",
     source=LUSTRE_ACCESS,
     severity=Severity.WARNING,

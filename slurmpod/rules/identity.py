@@ -172,7 +172,7 @@ def _roles_have_groups(resolved: Resolved) -> Iterator[Finding]:
     "A role takes all its policies",
     why=f"IAM attaches {MANAGED_POLICIES_OF_A_ROLE} managed policies to a role, unless the account "
     "has a higher quota (20 at most). A boundary does not count.",
-    fix="put several policies into one, or accept it where the account's quota is higher",
+    fix="put several policies into one, or suppress it if the account's quota is higher",
     source=IAM_QUOTAS,
     severity=Severity.WARNING,
 )
@@ -241,7 +241,7 @@ def _nodes_rule_nothing(resolved: Resolved) -> Iterator[Finding]:
     "Roles of your own give users no more than the cluster needs",
     why="Whoever runs something on a node has what its role may do: of the whole account, if its "
     "policies say so.",
-    fix="narrow the statement to what jobs need, or write a condition; accept it where every user "
+    fix="narrow the statement to what jobs need, or write a condition; suppress it if every user "
     "of the cluster may do this",
     source=LEAST_PRIVILEGE,
     severity=Severity.WARNING,

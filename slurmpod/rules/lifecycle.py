@@ -231,7 +231,7 @@ def _protected_scripts(resolved: Resolved) -> Iterator[Finding]:
     "The database server is in the environment's Region",
     why="slurmctld waits for the records of every job. Another Region is far away, and nothing "
     "leads to its private addresses until the networks are connected.",
-    fix="name a server of the environment's Region, or accept it where the networks are connected",
+    fix="name a server of the environment's Region, or suppress it if the networks are connected",
     source="https://slurm.schedmd.com/accounting.html",
     severity=Severity.WARNING,
 )

@@ -248,7 +248,7 @@ def _extension_is_accepted(resolved: Resolved) -> Iterator[Finding]:
     "sample: under different names, in different places. Only one should ask DCGM for counters of "
     "GPUs.",
     fix="remove one of the two: 'observability' needs no packages and feeds no dashboard or alert "
-    "of slurmpod, 'prometheus' feeds all of them; accept it where you compare the two",
+    "of slurmpod, 'prometheus' feeds all of them; suppress it if you compare the two",
     source=EXTENSION_SETTINGS,
     severity=Severity.WARNING,
 )

@@ -25,7 +25,7 @@ TYPES = "https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_CreateNot
     "The type is one that notebook instances are known to have",
     why="SageMaker refuses other types after everything else was created. The list is from "
     f"{SERVICE_TYPES_AS_OF}.",
-    fix="choose a type such as ml.t3.medium; accept it where AWS has added it",
+    fix="choose a type such as ml.t3.medium; suppress it if AWS has added it",
     source=TYPES,
     severity=Severity.WARNING,
 )
@@ -41,7 +41,7 @@ def _type_is_known(resolved: Resolved) -> Iterator[Finding]:
     "NOT-002",
     "An accelerated type is offered in the Region",
     why=f"Each accelerated type exists in some Regions only. The list is from {OFFERINGS_AS_OF}.",
-    fix="choose a type that the Region has; accept it where AWS has added it since",
+    fix="choose a type that the Region has; suppress it if AWS has added it since",
     source="slurmpod/data/accelerator_zone_ids.json",
     severity=Severity.WARNING,
 )
@@ -125,7 +125,7 @@ def _files_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
     why="It asks SageMaker to stop it when nobody uses it. Without NAT gateways, an endpoint for "
     "sagemaker.api and internet of its own it reaches nobody, and runs, and costs, for ever.",
     fix="add sagemaker.api to network.interface_endpoints, or write 'closed: true' or 'nat: one'; "
-    "accept it where you add routes of your own",
+    "suppress it if you add routes of your own",
     source=INTERNET,
     severity=Severity.WARNING,
 )

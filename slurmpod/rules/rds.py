@@ -289,7 +289,7 @@ def _user_is_its_own(resolved: Resolved) -> Iterator[Finding]:
     "The server is of a size that RDS is known to have for MariaDB",
     why="The class is newer than those on the list. Where RDS does not have it, it "
     f"refuses it after everything else was created. The list is from {CLASSES_OF_MARIADB.when}.",
-    fix="choose a class such as db.t4g.medium or db.m7g.large; accept it where AWS has added it",
+    fix="choose a class such as db.t4g.medium or db.m7g.large; suppress it if AWS has added it",
     source=CLASSES,
     severity=Severity.WARNING,
 )
@@ -298,7 +298,7 @@ def _class_is_known(resolved: Resolved) -> Iterator[Finding]:
     if rds and could_be_class(rds.instance_class) and not is_known_class(rds.instance_class):
         when = CLASSES_OF_MARIADB.when
         message = f"RDS had no {rds.instance_class} for MariaDB (as of {when})"
-        fix = f"{_sizes_of_family(rds.instance_class)}; accept it where AWS has added it"
+        fix = f"{_sizes_of_family(rds.instance_class)}; suppress it if AWS has added it"
         yield Finding((*SECTION, "instance_class"), message, fix.removeprefix("; "))
 
 

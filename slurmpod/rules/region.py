@@ -281,7 +281,7 @@ def _efa_partitions_are_in_one_zone(resolved: Resolved) -> Iterator[Finding]:
     "Workers are in the zone of their file systems",
     why="What workers elsewhere read and write crosses zones: it takes longer, and AWS charges for "
     "it in both directions.",
-    fix="place the group in the zone of the file systems; accept it where capacity is elsewhere",
+    fix="place the group in the zone of the file systems; suppress it if capacity is elsewhere",
     source=DATA_TRANSFER,
     severity=Severity.WARNING,
 )
@@ -298,7 +298,7 @@ def _workers_are_near_file_systems(resolved: Resolved) -> Iterator[Finding]:
     "Accelerated types are offered in their zone",
     why="Each accelerated type exists in some zones only; elsewhere the cluster fails for lack of "
     f"capacity after everything else was created. The list is from {OFFERINGS_AS_OF}.",
-    fix="choose a zone that has the type; accept it where AWS has added the zone since",
+    fix="choose a zone that has the type; suppress it if AWS has added the zone since",
     source=OFFERINGS,
     severity=Severity.WARNING,
 )
@@ -315,7 +315,7 @@ def _types_are_in_their_zone(resolved: Resolved) -> Iterator[Finding]:
     "Accelerated types are offered in the Region",
     why="Each accelerated type exists in some Regions only; elsewhere the cluster fails after "
     f"everything else was created. The list is from {OFFERINGS_AS_OF}.",
-    fix="choose a Region that has the type; accept it where AWS has added the Region since",
+    fix="choose a Region that has the type; suppress it if AWS has added the Region since",
     source=OFFERINGS,
     severity=Severity.WARNING,
 )

@@ -71,7 +71,7 @@ class SlurmNode:
 
     @property
     def is_free(self) -> bool:
-        """Return whether no job is there, nor is being cleared away."""
+        """Return whether no jobs, nor is being cleared away."""
         return not self.state & BUSY
 
     @property

@@ -195,7 +195,7 @@ def test_the_console_script_ends_with_the_exit_code_and_all_output() -> None:
     result = process("validate", "environments/dev.yaml")
     assert result.returncode == ExitCode.OK
     assert result.stdout == "1 file: no problems\n"
-    placeholder = "123456789012 stands for what is yours: change it to deploy"
+    placeholder = "123456789012 is a placeholder: replace it before you deploy"
     assert result.stderr == (
         f"note: environments/dev.yaml:5:10: {placeholder}\n"
         "note: environments/dev.yaml: "
@@ -262,16 +262,16 @@ def test_values_of_the_readme_are_noted_where_nothing_else_is_wrong(
 ) -> None:
     assert "note:" not in slurmpod("validate", bad_file).err
     assert slurmpod("validate", sound_file).err.splitlines()[0] == (
-        f"note: {sound_file}:2:10: 123456789012 stands for what is yours: change it to deploy"
+        f"note: {sound_file}:2:10: 123456789012 is a placeholder: replace it before you deploy"
     )
     text = SOUND.replace("123456789012", "210987654321")
     sound_file.write_text(text.replace("team: ml", "owner: ml@example.com\n  team: example.org"))
     assert slurmpod("validate", sound_file).err.splitlines()[0] == (
-        f"note: {sound_file}:5:10: example.com stands for what is yours (1 more value like it): "
-        "change it to deploy"
+        f"note: {sound_file}:5:10: example.com is a placeholder (1 more value like it): "
+        "replace it before you deploy"
     )
     sound_file.write_text(text)
-    assert "stands for" not in slurmpod("validate", sound_file).err
+    assert "is a placeholder" not in slurmpod("validate", sound_file).err
 
 
 def test_environments_whose_next_node_may_have_another_image_are_noted(

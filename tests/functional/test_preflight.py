@@ -559,7 +559,7 @@ def test_names_that_others_have(account: Account) -> None:
             }
         ],
     )
-    assert "somebody else's" in account.finds(OWN, "stacks", "clusters")["PRE-603"]
+    assert "that slurmpod did not create" in account.finds(OWN, "stacks", "clusters")["PRE-603"]
 
 
 def test_roles_and_policies(account: Account) -> None:

@@ -82,7 +82,7 @@ def _facts_know_what_is_named(resolved: Resolved, facts: Facts) -> Iterator[Find
     "PRE-006",
     "Who asks may look into what the environment names",
     why="Policies and the names of entries are read to be judged; what is closed is not judged.",
-    fix="allow the action to who runs preflight (docs/permissions.md); accept it where it is "
+    fix="allow the action to who runs preflight (docs/permissions.md); suppress it if it is "
     "closed on purpose",
     source="docs/permissions.md",
     severity=Severity.WARNING,

@@ -69,7 +69,7 @@ def _zones(resolved: Resolved) -> Iterator[tuple[str, YamlPath]]:
     "EC2 offers the types in their zones",
     why="EC2's own list for this account, as of now. Where it does not offer a type, HyperPod "
     "cannot start it.",
-    fix="place the group in a zone that offers the type; accept it where AWS has promised the "
+    fix="place the group in a zone that offers the type; suppress it if AWS has promised the "
     "capacity",
     source=OFFERINGS,
     severity=Severity.WARNING,
@@ -146,7 +146,7 @@ def _plans_suffice(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     "Training plans hold now",
     why="Before a plan begins its nodes do not start; 30 minutes before it ends AWS begins to take "
     "them away, with the jobs that run there.",
-    fix="deploy when it begins, or buy more time (`slurmpod capacity extend`); accept it where "
+    fix="deploy when it begins, or buy more time (`slurmpod capacity extend`); suppress it if "
     "that is meant",
     source=PLANS_FOR_HYPERPOD,
     severity=Severity.WARNING,
@@ -170,7 +170,7 @@ def _plans_hold_now(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     why="Slurm knows nothing of the end of a plan: it starts jobs that run beyond it, and 30 "
     "minutes before the end their nodes go. What came after the last checkpoint is lost.",
     fix="give the partition a max_time below slurm.partitions that is shorter than what is left, "
-    "or buy more time (`slurmpod capacity extend`); accept it where jobs save checkpoints",
+    "or buy more time (`slurmpod capacity extend`); suppress it if jobs save checkpoints",
     source=PLANS_FOR_TRAINING,
     severity=Severity.WARNING,
 )

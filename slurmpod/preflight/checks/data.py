@@ -41,7 +41,7 @@ def _buckets_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     "Buckets are open to this account",
     why="A bucket at which even who asks here may not look belongs to another account, or its "
     "policy closes it.",
-    fix="let this account in by the bucket's policy; accept it where only nodes may use it",
+    fix="allow this account in the bucket policy; suppress it if only nodes may use it",
     source=f"{BUCKETS}troubleshoot-403-errors.html",
     severity=Severity.WARNING,
 )
@@ -57,7 +57,7 @@ def _buckets_are_open(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     "Buckets lie in the environment's Region",
     why="FSx links buckets of its own Region only; elsewhere every read costs a transfer between "
     "Regions, and time. A gateway endpoint does not lead there.",
-    fix="use a bucket of this Region; accept it where little is read",
+    fix="use a bucket of this Region; suppress it if little is read",
     source=LINKED,
     severity=Severity.WARNING,
 )
@@ -89,7 +89,7 @@ def _keys_of_buckets_are_named(resolved: Resolved, facts: Facts) -> Iterator[Fin
     "Policies of buckets do not shut nodes out",
     why="A Deny in a bucket's policy holds whatever the role of a node, or of an endpoint, allows: "
     "one for all who come from elsewhere than a certain VPC or organization, for example.",
-    fix="except the environment's roles or VPC from the Deny; accept it where the policy does so "
+    fix="except the environment's roles or VPC from the Deny; suppress it if the policy does so "
     "by a name that is not known here",
     source=f"{BUCKETS}example-bucket-policies.html",
     severity=Severity.WARNING,
@@ -156,7 +156,7 @@ def _keys_can_be_used(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     "Policies of keys let the account's roles in",
     why="A key obeys its own policy first: roles can use it only if that lets the account "
     "decide, or names them.",
-    fix="allow kms:* to the account's root in the key policy; accept it where it names the roles",
+    fix="allow kms:* to the account's root in the key policy; suppress it if it names the roles",
     source=f"{KEYS}key-policy-default.html",
     severity=Severity.WARNING,
 )

@@ -90,7 +90,9 @@ def _names_are_free(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
         return
     for cluster in facts.clusters or ():
         if cluster.name == resolved.name and facts.will_be_made(resolved.stacks.cluster):
-            message = f"there is a cluster {cluster.name} ({cluster.status}) of somebody else's"
+            message = (
+                f"there is a cluster {cluster.name} ({cluster.status}) that slurmpod did not create"
+            )
             yield Finding(NAME, message)
     new = resolved.database.new if resolved.database else None
     taken = new and new.identifier in (facts.databases or ())
@@ -103,7 +105,7 @@ def _names_are_free(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     "Nothing is left of earlier deployments",
     why="File systems, buckets and records outlive their stacks. A new deployment makes new, empty "
     "ones beside them, and both cost.",
-    fix="slurmpod adopt takes them back; accept it where they are to stay apart",
+    fix="slurmpod adopt takes them back; suppress it if they are to stay apart",
     source="docs/nothing-lost.md",
     severity=Severity.WARNING,
 )

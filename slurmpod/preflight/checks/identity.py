@@ -85,7 +85,7 @@ def _policies_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     "Users of nodes get no more than the cluster needs",
     why="Whoever runs something on a node has what its role may do: of the whole account, if a "
     "policy says so.",
-    fix="narrow the statement to what jobs need, or write a condition; accept it where every user "
+    fix="narrow the statement to what jobs need, or write a condition; suppress it if every user "
     "of the cluster may do this",
     source=LEAST_PRIVILEGE,
     severity=Severity.WARNING,

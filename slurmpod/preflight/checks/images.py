@@ -21,7 +21,7 @@ OLD_DAYS = 180
 @PREFLIGHT.rule(
     "PRE-501",
     "Images are there",
-    why="An image is of one Region, and of who it was shared with.",
+    why="AMIs are regional, and visible only to accounts that they are shared with.",
     fix="copy the image into the Region, or share it with the account",
     source=OWN_IMAGES,
 )
@@ -57,7 +57,7 @@ def _architecture_fits(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     "PRE-503",
     "Images are fresh",
     why="Old images have drivers and libraries with known faults, and HyperPod's agents change.",
-    fix="make the image anew from HyperPod's latest; accept it where it is pinned on purpose",
+    fix="rebuild the image from HyperPod's latest; suppress it if it is pinned on purpose",
     source=OWN_IMAGES,
     severity=Severity.WARNING,
 )

@@ -94,7 +94,7 @@ def _subnets_lie_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     "Nodes find a way out",
     why="Nodes have no public address: an internet gateway leads nowhere from them. Without a NAT, "
     "a transit gateway or the like they reach AWS by endpoints only, and the internet not at all.",
-    fix="route the subnet's traffic to a NAT gateway; accept it where endpoints suffice",
+    fix="route the subnet's traffic to a NAT gateway; suppress it if endpoints suffice",
     source="https://docs.aws.amazon.com/vpc/latest/userguide/vpc-nat-gateway.html",
     severity=Severity.WARNING,
 )

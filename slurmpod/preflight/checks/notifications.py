@@ -53,7 +53,7 @@ def _emails_are_confirmed(resolved: Resolved, facts: Facts) -> Iterator[Finding]
     "Dashboards have a sign-in",
     why="Amazon Managed Grafana with sign_in: sso needs IAM Identity Center in the organization. "
     "It may be in another Region, which is not seen from here.",
-    fix="enable IAM Identity Center, or write sign_in: saml; accept it where it is elsewhere",
+    fix="enable IAM Identity Center, or write sign_in: saml; suppress it if it is elsewhere",
     source=GRAFANA,
     severity=Severity.WARNING,
 )

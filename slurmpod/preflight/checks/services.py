@@ -47,7 +47,9 @@ def _name_is_free(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     found = facts.endpoint
     is_new = facts.stacks is not None and facts.will_be_made(resolved.stacks.endpoint)
     if found and found.status and is_new:
-        message = f"there is an endpoint {resolved.name} ({found.status}) of somebody else's"
+        message = (
+            f"there is an endpoint {resolved.name} ({found.status}) that slurmpod did not create"
+        )
         yield Finding(("name",), message)
 
 

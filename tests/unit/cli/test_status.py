@@ -67,7 +67,7 @@ def test_watching_goes_on_until_it_is_interrupted(
 
 def test_it_is_not_asked_too_often(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["status", file, "--watch", "1"]) == ExitCode.USAGE
-    assert "the least is 5 seconds" in capsys.readouterr().err
+    assert "--watch must be at least 5 seconds" in capsys.readouterr().err
 
 
 def test_the_account_of_somebody_else_is_refused(

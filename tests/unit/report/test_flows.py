@@ -1,4 +1,4 @@
-"""Who talks to whom: every part of an environment brings its traffic, and no other does."""
+"""Network flows: every part of an environment brings its traffic, and no other does."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_without_checks_the_page_has_no_word_of_them() -> None:
 def test_a_plan_says_why_there_is_no_more() -> None:
     page = words(page_of(planned()))
     assert "What is there now is unknown: no credentials. This page shows what is planned." in page
-    assert "A first deployment, stack by stack" in page
+    assert "First deployment: order and expected time" in page
     assert "8 to 20 minutes" in page
     assert "Last deployment" not in page
 
@@ -107,7 +107,7 @@ def test_faults_stand_with_what_was_noticed_and_recovered() -> None:
 def test_why_a_rehearsal_failed_stands_at_the_top() -> None:
     page = words(page_of(rehearsed(failure="step slurmd failed")))
     assert "The rehearsal failed. step slurmd failed" in page
-    assert page.index("step slurmd failed") < page.index("Who talks to whom")
+    assert page.index("step slurmd failed") < page.index("Network flows")
 
 
 @pytest.mark.parametrize("part", ["runs", "nodes", "jobs", "checks"])
