@@ -34,7 +34,8 @@ def submitted(script: Script) -> Iterator[Script]:
 
 def is_wrapper(script: Script) -> bool:
     """Return whether a script submits jobs and is none itself."""
-    return not script.options and not script.steps and any(True for _ in submitted(script))
+    is_job = script.options or script.late_directives or script.steps
+    return not is_job and any(True for _ in submitted(script))
 
 
 def _known_options(call: Call, values: Values) -> Iterator[Option]:

@@ -195,8 +195,8 @@ def test_what_is_in_a_here_document_counts() -> None:
         ("srun --auto-resume=1 bash", ["JOB-021", "JOB-020", "JOB-016"]),
         ("cat > step.sh", ["JOB-016"]),
         ("cat", ["JOB-016"]),
-        ("sbatch", []),
-        ("timeout 5 sbatch --parsable", []),
+        ("sbatch", ["JOB-002"]),
+        ("timeout 5 sbatch --parsable", ["JOB-002"]),
     ],
 )
 def test_who_reads_a_here_document(reader: str, wanted: list[str]) -> None:
