@@ -227,7 +227,7 @@ def test_a_pretraining_goes_on_from_what_it_saved_in_the_background_before_a_pow
     lab: HyperPodLab, work: Path, tmp_path: Path
 ) -> None:
     del work
-    out = bring(lab, tmp_path, "pretrain")
+    out = bring(lab, tmp_path, "pretrain", name="background")
     with (out / "texts.py").open("a") as texts:
         texts.write(HELD_TEXTS)
     (out / "hold").touch()
@@ -238,7 +238,7 @@ def test_a_pretraining_goes_on_from_what_it_saved_in_the_background_before_a_pow
     wait_until(saved.exists, "the first checkpoint")
     lab.machines.power_cut(other_worker(lab, training))
     training.wait_for("ResumeAction=RETRYSTEP")
-    training.shell.run(["rm", "/fsx/ubuntu/pretrain/hold"])
+    training.shell.run(["rm", "/fsx/ubuntu/background/hold"])
     training.wait_until_done()
     log = training.log()
     mesh = "1x2x1x1 processes"
