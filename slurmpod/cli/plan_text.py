@@ -58,7 +58,7 @@ def _costs(plan: Plan) -> Iterator[str]:
             rows.append((cost.part, "", "", "", ""))
             part = cost.part
         rows.append((f"  {cost.name}", cost.what, *figures(cost)))
-    rows.append(("total of known costs", "", *sum_figures(plan.total)))
+    rows.append(("total where known", "", *sum_figures(plan.total)))
     yield f"{plan.name}: what a deployment makes in {plan.account}, {plan.region}"
     yield ""
     yield from _table(rows)
