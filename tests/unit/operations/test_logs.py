@@ -191,7 +191,7 @@ def test_an_archive_has_a_file_for_each_log_and_no_secret(
         assert all(secret not in text for text in found.values()), secret
     assert "line of i-1" in found["case/ip-10-0-1-1/slurmd.log"]
     assert json.loads(found["case/about.json"])["environment"] == "dev"
-    assert "look through it before you hand it on" in capsys.readouterr().err
+    assert "review it before you share it" in capsys.readouterr().err
 
 
 def contents(archive: Path) -> Iterator[tuple[str, str]]:
