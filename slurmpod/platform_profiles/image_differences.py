@@ -20,6 +20,10 @@ _CHANGED = ("software", "disks", "etc", "accounting_conf")
 
 _ETC = "/opt/slurm/etc/"
 _ACCOUNTING_CONF = f"{_ETC}accounting.conf"
+_OF_SCRIPTS = "# Written by slurmpod's lifecycle scripts"
+"""The first words of what scripts have filled in before the image's facts were noted: steps run
+side by side, and on a busy node the noting may come second."""
+
 _Value = tuple[tuple[str, ...], Any, Any]
 """A place in the profile, the value there, and the live one."""
 
@@ -92,7 +96,8 @@ def _values_in_image(node: ObservedNode, image: Image) -> Iterator[_Value]:
         for path in (path for path in image.files if path.startswith(_ETC)):
             there = path.removeprefix(_ETC) in facts["etc"]
             live = image.files[path] if path != _ACCOUNTING_CONF else facts["accounting_conf"]
-            yield ("files", path), image.files[path], live if there else None
+            if not (there and live.startswith(_OF_SCRIPTS)):
+                yield ("files", path), image.files[path], live if there else None
 
 
 def _values_of_units(units: Mapping[str, str], image: Image) -> Iterator[_Value]:

@@ -13,6 +13,7 @@ from slurmpod.platform_profiles.loading import load
 from slurmpod.platform_profiles.observed import as_profile, differences
 from slurmpod.rehearsal.hyperpod.image_disk import UNITS, files_of
 from slurmpod.rehearsal.hyperpod.slurm_conf import slurm_files
+from slurmpod_lifecycle.steps import accounting
 from tests.unit.hyperpod.test_slurm_conf import LAYOUT
 
 JULY = "ami-2026-07"
@@ -92,6 +93,11 @@ def test_accounting_conf_is_compared_as_it_was_before_scripts_filled_it() -> Non
     place = "image.files./opt/slurm/etc/accounting.conf"
     assert found(node(Role.CONTROLLER, accounting_conf=line)) == [(place, "", line)]
     assert found(node(Role.CONTROLLER, {"accounting_conf": ""}, accounting_conf=line)) == []
+
+
+def test_accounting_conf_that_our_scripts_filled_before_it_was_noted_tells_nothing() -> None:
+    ours = f"{accounting.OURS}AccountingStorageType=accounting_storage/slurmdbd\n"
+    assert found(node(Role.CONTROLLER, {"accounting_conf": ours}, accounting_conf=ours)) == []
 
 
 def test_units_are_compared_line_by_line() -> None:
