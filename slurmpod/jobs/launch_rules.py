@@ -70,15 +70,14 @@ def _on_all_nodes(script: Script) -> Iterator[ScriptFinding]:
         return
     for call in script.called:
         launch = launch_of(call, script.values)
-        if launch is None or launch.knows_other_nodes:
+        if launch is None or launch.others:
             continue
-        if launch.is_for_several_nodes and launch.launcher != "deepspeed":
-            message = (
-                f"{launch.launcher} is started on the first node only, and waits for the others"
-            )
-            yield ScriptFinding(call.program.place, message)
-        elif launch.launcher == "deepspeed" and launch.is_certain:
-            yield ScriptFinding(call.program.place, "deepspeed uses the first node only")
+        place = call.program.place
+        if launch.is_deepspeed and launch.is_certain:
+            yield ScriptFinding(place, "deepspeed uses the first node only")
+        elif launch.is_for_several_nodes and not launch.is_deepspeed:
+            message = "is started on the first node only, and waits for the others"
+            yield ScriptFinding(place, f"{launch.launcher} {message}")
 
 
 @LAUNCH.rule(

@@ -33,6 +33,7 @@ NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "processes": ("num-gpus",),
         "nodes": ("num-nodes",),
         "meeting": ("master-addr",),
+        "others": ("hostfile", "H"),
     },
 }
 """What a launcher calls the same things. Sources: torch.distributed.run, "accelerate launch", and
@@ -49,27 +50,24 @@ class Launch(Value):
     processes: str
     nodes: str
     meeting: str
-    arguments: Mapping[str, str]
     is_certain: bool
+    others: str = ""
+    """The list of the other nodes, on which it starts processes by itself."""
 
     @property
     def is_for_several_nodes(self) -> bool:
-        """Whether it waits for others like it, on other nodes."""
+        """Whether it is told of several nodes."""
         return self.nodes not in ("", *ONE_NODE)
+
+    @property
+    def is_deepspeed(self) -> bool:
+        """Whether it is the one that does not wait for others like it on other nodes."""
+        return self.launcher == "deepspeed"
 
     @property
     def starts_several(self) -> bool:
         """Whether it starts more than one process on a node; deepspeed one for each GPU."""
-        return bool(SEVERAL.fullmatch(self.processes or ("gpu" if self._is_deepspeed else "")))
-
-    @property
-    def knows_other_nodes(self) -> bool:
-        """Whether it starts processes on other nodes by itself, which it has a list of."""
-        return self._is_deepspeed and bool({"hostfile", "H"} & self.arguments.keys())
-
-    @property
-    def _is_deepspeed(self) -> bool:
-        return self.launcher == "deepspeed"
+        return bool(SEVERAL.fullmatch(self.processes or ("gpu" if self.is_deepspeed else "")))
 
 
 def launch_of(call: Call, values: Values) -> Launch | None:
@@ -84,7 +82,7 @@ def launch_of(call: Call, values: Values) -> Launch | None:
         for part, names in NAMES[launcher].items()
     }
     is_certain = call.is_certain and not any(text.startswith("$") for text in texts)
-    return Launch(launcher=launcher, arguments=arguments, is_certain=is_certain, **found)
+    return Launch(launcher=launcher, is_certain=is_certain, **found)
 
 
 def _launcher(call: Call) -> str:

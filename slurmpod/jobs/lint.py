@@ -15,7 +15,7 @@ from slurmpod.jobs.option_rules import OPTIONS
 from slurmpod.jobs.registry import Rule, ScriptFinding
 from slurmpod.jobs.resume_rules import RESUME, recognises_training
 from slurmpod.jobs.script import Beside, Script, nothing, read_script
-from slurmpod.jobs.submitted import is_wrapper, submitted
+from slurmpod.jobs.submitted import is_job, submitted
 from slurmpod.problems import Problem, Severity, Where, in_file_order
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def lint(
     some versions take is no problem.
     """
     script = read_script(file, text, beside, slurm)
-    of_others = [each for inner in submitted(script) for each in _problems(inner, resolved)]
-    own = () if is_wrapper(script) else _problems(script, resolved)
-    return in_file_order((*own, *of_others))
+    others = tuple(submitted(script))
+    judged = (script, *others) if is_job(script) or not others else others
+    return in_file_order(found for each in judged for found in _problems(each, resolved))
 
 
 def verdict(text: str, resolved: Resolved, slurm: str = "") -> tuple[Problem, ...]:

@@ -32,10 +32,9 @@ def submitted(script: Script) -> Iterator[Script]:
                 )
 
 
-def is_wrapper(script: Script) -> bool:
-    """Return whether a script submits jobs and is none itself."""
-    is_job = script.options or script.late_directives or script.steps
-    return not is_job and any(True for _ in submitted(script))
+def is_job(script: Script) -> bool:
+    """Return whether a script shows that it is a job itself, and not only submits others."""
+    return bool(script.options or script.late_directives or script.steps)
 
 
 def _known_options(call: Call, values: Values) -> Iterator[Option]:
