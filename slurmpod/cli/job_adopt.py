@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from slurmpod.cli.batch_script import problems_of
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.job_files import write_job
 from slurmpod.cli.job_variables import given_variables
@@ -19,7 +20,6 @@ from slurmpod.cli.output import counted, print_json, say
 from slurmpod.jobs.adoption.adopt import Adopted, adopted_job, chosen_script, launch_for
 from slurmpod.jobs.adoption.launch import Launch
 from slurmpod.jobs.allocation import JobRefused, allocation_for
-from slurmpod.jobs.lint import lint
 from slurmpod.jobs.recipes.own_program import RECIPE
 from slurmpod.jobs.recipes.recipe import Place
 from slurmpod.jobs.render import NAME, refuse_unsuitable
@@ -144,10 +144,10 @@ def _problems(adopted: Adopted, resolved: Resolved) -> dict[str, int]:
     """Return how many problems the linter finds in the original and in the job."""
     job, original = adopted.job, adopted.original
     texts = {name: content.decode() for name, content in job.files.items()}
-    after = lint(job.script, texts[job.script], resolved, texts.get)
+    after = problems_of(job.script, texts[job.script], resolved, texts.get)
     if original is None:
         return {"problems": len(after)}
-    before = lint(original.file, original.text, resolved)
+    before = problems_of(original.file, original.text, resolved)
     return {"problems of the original": len(before), "problems": len(after)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -212,6 +213,21 @@ def test_a_repository_becomes_a_job_that_is_sound(
     assert "problems: 0 by" in shown.err
     assert "its packages (requirements.txt): slurmpod job venv" in shown.err
     assert shown.err.endswith(f"next: slurmpod job submit {tmp_path}/env.yaml {out}\n")
+
+
+def test_problems_of_the_original_are_those_that_job_lint_prints(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = repository / "run.slurm"
+    script.write_text(f"{BATCH}\nif true; then\n")
+    assert adopt(repository, "--out", str(tmp_path / "out")) == ExitCode.OK
+    counted = re.search("problems of the original: ([0-9]+) by", capsys.readouterr().err)
+    env = str(repository.parent / "env.yaml")
+    assert run(["job", "lint", str(script), "--env", env, "--json"]) == ExitCode.INVALID
+    printed = json.loads(capsys.readouterr().out)["problems"]
+    assert "JOB-025" in {each["rule"] for each in printed}
+    assert counted
+    assert int(counted[1]) == len(printed)
 
 
 def test_a_command_stands_for_a_script(
