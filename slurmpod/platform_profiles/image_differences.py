@@ -21,8 +21,8 @@ _CHANGED = ("software", "disks", "etc", "accounting_conf")
 _ETC = "/opt/slurm/etc/"
 _ACCOUNTING_CONF = f"{_ETC}accounting.conf"
 _OF_SCRIPTS = "# Written by slurmpod's lifecycle scripts"
-"""The first words of what scripts have filled in before the image's facts were noted: steps run
-side by side, and on a busy node the noting may come second."""
+"""The first words of a file that scripts have filled in. It is among the image's facts where noting
+them failed at first, and a later run did."""
 
 _Value = tuple[tuple[str, ...], Any, Any]
 """A place in the profile, the value there, and the live one."""

@@ -57,6 +57,7 @@ class Accounting(NodeStep):
     name = "accounting"
     roles = frozenset({Role.CONTROLLER})
     modes = frozenset({Mode.CUSTOMER})
+    needs = ("image_facts",)
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:

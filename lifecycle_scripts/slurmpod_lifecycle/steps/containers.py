@@ -44,6 +44,7 @@ class Containers(NodeStep):
 
     name = "containers"
     roles = frozenset(Role)
+    needs = ("image_facts",)
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:

@@ -1,8 +1,8 @@
 """Facts of this node's image, for the report: images change, and steps break with them.
 
-What HyperPod itself has put there is noted once, before other steps change it; a job may ask for it
-again, by `slurmpod-facts`. Nothing that is missing fails the node. A Lustre client for another
-kernel is told of: such an image has been upgraded in part.
+What HyperPod itself has put there is noted once, and the steps that change it name this one in
+their `needs`; a job may ask for it again, by `slurmpod-facts`. Nothing that is missing fails the
+node. A Lustre client for another kernel is reported: such an image has been upgraded in part.
 """
 
 from __future__ import annotations

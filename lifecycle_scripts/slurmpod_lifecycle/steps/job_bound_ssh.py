@@ -45,6 +45,7 @@ class JobBoundSsh(NodeStep):
 
     name = "job_bound_ssh"
     roles = frozenset({Role.WORKER})
+    needs = ("image_facts",)
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:

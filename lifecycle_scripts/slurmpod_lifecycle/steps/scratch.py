@@ -27,6 +27,7 @@ class Scratch(NodeStep):
     name = "scratch"
     roles = frozenset(Role)
     required = False
+    needs = ("image_facts",)
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:

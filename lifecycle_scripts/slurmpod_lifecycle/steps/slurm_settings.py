@@ -34,7 +34,7 @@ class SlurmSettings(NodeStep):
 
     name = "slurm_settings"
     roles = frozenset({Role.CONTROLLER})
-    needs = ("bar_daemons", "shared_state", "accounting")
+    needs = ("image_facts", "bar_daemons", "shared_state", "accounting")
 
     def is_done(self) -> bool:
         """Return whether slurmctld has these settings, or there are none and never were."""

@@ -51,6 +51,7 @@ class Topology(NodeStep):
     name = "topology"
     roles = frozenset({Role.CONTROLLER})
     modes = frozenset({Mode.CUSTOMER})
+    needs = ("image_facts",)
 
     def is_done(self) -> bool:
         """Return whether the program and the drop-in are there."""

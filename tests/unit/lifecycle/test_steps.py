@@ -10,7 +10,7 @@ from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.steps import STEPS, steps_for
 from tests.unit.lifecycle.fakes import LUSTRE, controller_of_two, node
 
-NEVER_WAITS = {"efa_client", "scratch"}
+NEVER_WAITS = {"efa_client", "image_facts", "scratch"}
 """Optional, and needed: they succeed or fail at once, and what needs them goes on without them."""
 
 NOT_FOR_JOBS = {
@@ -18,7 +18,6 @@ NOT_FOR_JOBS = {
     "takes_jobs",
     "unattended_upgrades",
     "container_option",
-    "image_facts",
     "log_rotation",
     "logins",
     "metrics",
@@ -92,6 +91,33 @@ def test_no_job_comes_before_what_it_would_miss() -> None:
         before |= more
     after = of_workers.keys() - before - {"slurmd"}
     assert after == NOT_FOR_JOBS, "name it in needs of steps/slurmd.py, or here"
+
+
+CHANGES_THE_IMAGE = (
+    "scratch",
+    "job_bound_ssh",
+    "accounting",
+    "database_password",
+    "records_backup",
+    "slurm_settings",
+    "containers",
+    "topology",
+    "slurmctld",
+    "associations",
+    "partitions",
+    "container_folders",
+    "container_option",
+)
+"""Install software, mount a disk below /opt, or write into the folder of Slurm's configuration."""
+
+
+@pytest.mark.parametrize("name", CHANGES_THE_IMAGE)
+def test_facts_of_the_image_are_noted_before_a_step_changes_them(name: str) -> None:
+    needs = {step.name: step.needs for step in STEPS}
+    before = set(needs[name])
+    while more := set().union(*(needs[each] for each in before)) - before:
+        before |= more
+    assert "image_facts" in before
 
 
 def test_every_need_is_the_name_of_an_earlier_step() -> None:
