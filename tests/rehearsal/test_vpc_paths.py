@@ -97,36 +97,37 @@ def test_scripts_that_name_what_is_stopped_are_not_waited_for(lab: HyperPodLab, 
     assert "They would wait in vain: it does not reach fs-" in cluster["FailureMessage"]
 
 
+@pytest.fixture(scope="class")
+def reached(lab: HyperPodLab, files: Any) -> Iterator[Any]:
+    own = lab.network.security_group
+    (files_group,) = {
+        each["GroupId"]
+        for interface in lab.aws.ec2.describe_network_interfaces(
+            NetworkInterfaceIds=files["NetworkInterfaceIds"]
+        )["NetworkInterfaces"]
+        for each in interface["Groups"]
+    }
+    let(lab, files_group, own, 988)
+    shut = make_group(lab, "shut")
+    let(lab, shut, own, 22)
+    let(lab, own, shut, 22, 6817, 6818, 6819)
+    let(lab, files_group, shut, 988)
+    elsewhere = {"SecurityGroupIds": [shut], "Subnets": [lab.network.subnet]}
+    head, cpu = groups_with(files)
+    cluster = lab.create("reached", [head, {**cpu, "OverrideVpcConfig": elsewhere}])
+    yield cluster
+    lab.delete("reached")
+
+
 class TestInService:
     """A worker whose group lets Slurm in, and a login node whose group does not."""
 
-    @pytest.fixture(scope="class")
-    def cluster(self, lab: HyperPodLab, files: Any) -> Iterator[Any]:
-        own = lab.network.security_group
-        (files_group,) = {
-            each["GroupId"]
-            for interface in lab.aws.ec2.describe_network_interfaces(
-                NetworkInterfaceIds=files["NetworkInterfaceIds"]
-            )["NetworkInterfaces"]
-            for each in interface["Groups"]
-        }
-        let(lab, files_group, own, 988)
-        shut = make_group(lab, "shut")
-        let(lab, shut, own, 22)
-        let(lab, own, shut, 22, 6817, 6818, 6819)
-        let(lab, files_group, shut, 988)
-        elsewhere = {"SecurityGroupIds": [shut], "Subnets": [lab.network.subnet]}
-        head, cpu = groups_with(files)
-        cluster = lab.create("reached", [head, {**cpu, "OverrideVpcConfig": elsewhere}])
-        yield cluster
-        lab.delete("reached")
-
-    def test_one_rule_more_lets_it_mount(self, lab: HyperPodLab, cluster: Any) -> None:
-        assert (cluster["ClusterStatus"], cluster.get("FailureMessage")) == ("InService", None)
+    def test_one_rule_more_lets_it_mount(self, lab: HyperPodLab, reached: Any) -> None:
+        assert (reached["ClusterStatus"], reached.get("FailureMessage")) == ("InService", None)
         assert "/fsx" in lab.shell("reached", "head").run(["findmnt", "--noheadings", "/fsx"])
 
     def test_srun_gets_no_answer_where_its_ports_are_shut_both_ways(
-        self, lab: HyperPodLab, cluster: Any
+        self, lab: HyperPodLab, reached: Any
     ) -> None:
         listen = "sudo systemd-run --quiet --unit=waits nc -lk 45000"
         for name, other in (("head", "cpu"), ("cpu", "head")):
@@ -136,7 +137,7 @@ class TestInService:
             assert not succeeds(lab.shell("reached", other), *CONNECTS, address, "45000")
 
     def test_a_port_that_no_rule_lets_in_is_silent_and_others_answer(
-        self, lab: HyperPodLab, cluster: Any
+        self, lab: HyperPodLab, reached: Any
     ) -> None:
         head, cpu = lab.shell("reached", "head"), lab.shell("reached", "cpu")
         worker = lab.nodes("reached", "cpu")[0]["PrivatePrimaryIp"]
