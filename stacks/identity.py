@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from constructs import Construct
 
-from slurmpod.deploy.permissions import Scope, node_roles, scope_of
 from slurmpod.environment.cluster import Role
+from slurmpod.permissions import Scope, node_roles, scope_of
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.database import DatabaseServer
 from slurmpod_cdk.monitoring import Watching

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.deploy.permissions.people import READING
-from slurmpod.deploy.permissions.permission import Permission, Scope
-from slurmpod.deploy.permissions.registry import NARROWED_BY_NOTHING, PERMISSIONS
-from slurmpod.deploy.permissions.services import SERVICES
 from slurmpod.environment.cluster import Role
+from slurmpod.permissions.people import READING
+from slurmpod.permissions.permission import Permission, Scope
+from slurmpod.permissions.registry import NARROWED_BY_NOTHING, PERMISSIONS
+from slurmpod.permissions.services import SERVICES
 from slurmpod.preflight.gather import CALLER, QUESTIONS
 
 INTRODUCTION = """\
@@ -31,7 +31,7 @@ also allows what the session key's policy lets nodes do. They allow all actions 
 policy names, and all actions if roles, further policies (`identity.policy_arns`) or the VPC are
 your own.
 
-Made from `slurmpod/deploy/permissions` and `slurmpod/preflight` by `make golden`.
+Made from `slurmpod/permissions` and `slurmpod/preflight` by `make golden`.
 """
 
 POLICIES = {

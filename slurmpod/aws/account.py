@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable, suppressed
-from slurmpod.deploy.permissions.identity import Document, IamRole
+from slurmpod.permissions.identity import Document, IamRole
 
 if TYPE_CHECKING:
     from types_boto3_iam import IAMClient

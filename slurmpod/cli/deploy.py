@@ -23,7 +23,6 @@ from slurmpod.cli.output import counted, print_json, say, say_next
 from slurmpod.cli.plan_text import plan_text
 from slurmpod.cli.preflight import asked
 from slurmpod.cli.stack_work import StackWork, stack_named, work_folder
-from slurmpod.deploy.permissions.rights import rights_of_users
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.attempt import plain
 from slurmpod.operations.check_job import CheckedJob, run_check_job
@@ -40,6 +39,7 @@ from slurmpod.operations.rollout import (
     stale_nodes,
     workers_go_first,
 )
+from slurmpod.permissions.rights import rights_of_users
 from slurmpod.plan.amounts import per_month
 from slurmpod.plan.plan import plan_of
 from slurmpod.plan.prices import bundled_prices

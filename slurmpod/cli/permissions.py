@@ -13,11 +13,11 @@ from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say
-from slurmpod.deploy.permissions import document, expected_scope, grants, node_roles
-from slurmpod.deploy.permissions.identity import Checked
-from slurmpod.deploy.permissions.sufficiency import Lack
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.identity_check import check_identity
+from slurmpod.permissions import document, expected_scope, grants, node_roles
+from slurmpod.permissions.identity import Checked
+from slurmpod.permissions.sufficiency import Lack
 from slurmpod.problem_text import BOLD, RED, paint
 from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved

@@ -17,7 +17,7 @@ from slurmpod.cli.plan_patches import (
     unasked_text,
 )
 from slurmpod.cli.plan_text import plan_data, plan_text, rights_data
-from slurmpod.deploy.permissions.rights import rights_of_users
+from slurmpod.permissions.rights import rights_of_users
 from slurmpod.plan.plan import plan_of
 from slurmpod.plan.prices import Prices, bundled_prices, by_item
 from slurmpod.problems import ExitCode

@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
-from slurmpod.deploy.permissions.rights import Right
+from slurmpod.permissions.rights import Right
 from slurmpod.plan.amounts import figures, month_of, per_month, sum_figures
 from slurmpod.plan.costs import HOURS_OF_A_DAY, HOURS_OF_A_MONTH, Cost, Sum
 from slurmpod.plan.plan import Plan, Room

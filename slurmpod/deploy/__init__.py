@@ -1,1 +1,1 @@
-"""Contents of a deployment: the CreateCluster request, permissions of nodes, and the record."""
+"""Contents of a deployment: the CreateCluster request, and the record."""

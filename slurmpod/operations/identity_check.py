@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from slurmpod.aws.account import AwsAccount
-from slurmpod.deploy.permissions import node_roles
-from slurmpod.deploy.permissions.identity import Checked, NamedIdentity, judge_identity
 from slurmpod.operations.deployed import require_account
+from slurmpod.permissions import node_roles
+from slurmpod.permissions.identity import Checked, NamedIdentity, judge_identity
 from slurmpod.resolve import Resolved
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from embedded_aws.reachability.model import Graph, Interface, Rule
-from slurmpod.deploy.permissions.identity import NamedIdentity
+from slurmpod.permissions.identity import NamedIdentity
 
 Document = dict[str, Any]
 

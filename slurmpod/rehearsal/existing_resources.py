@@ -23,9 +23,9 @@ from botocore.exceptions import ClientError
 
 from embedded_aws.clients import Clients
 from embedded_aws.existing import Existing
-from slurmpod.deploy.permissions import document, expected_scope, grants, node_roles
 from slurmpod.environment.names import account_of_arn
 from slurmpod.environment.network import ExistingNetwork
+from slurmpod.permissions import document, expected_scope, grants, node_roles
 from slurmpod.preflight.names import images, topics
 from slurmpod.reading.policy_files import PolicyDocument
 from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from slurmpod.deploy.permissions import Grant, node_roles
-from slurmpod.deploy.permissions.permission import WHERE_PEOPLE_WORK
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.identity import MANAGED_POLICIES_OF_A_ROLE
 from slurmpod.environment.names import account_of_arn
+from slurmpod.permissions import Grant, node_roles
+from slurmpod.permissions.permission import WHERE_PEOPLE_WORK
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.reading.policy_files import RULE
 from slurmpod.resolve import Resolved
@@ -73,8 +73,8 @@ def _boundary_leaves_room_for_functions(resolved: Resolved) -> Iterator[Finding]
     files = _copies_of_boundary(resolved)
     if not files:
         return
-    from slurmpod.deploy.permissions.functions import grants_of_functions  # only needed here
-    from slurmpod.deploy.permissions.services import grants_of_services
+    from slurmpod.permissions.functions import grants_of_functions  # only needed here
+    from slurmpod.permissions.services import grants_of_services
 
     needed = [*grants_of_functions(resolved), *grants_of_services(resolved)]
     yield from _boundary_findings(resolved, files, needed)
@@ -227,7 +227,7 @@ def _jobs_have_no_password(resolved: Resolved) -> Iterator[Finding]:
 def _nodes_rule_nothing(resolved: Resolved) -> Iterator[Finding]:
     if not resolved.identity.policy_arns:
         return
-    from slurmpod.deploy.permissions.powers import OF_AWS  # only needed where policies are named
+    from slurmpod.permissions.powers import OF_AWS  # only needed where policies are named
 
     for index, arn in enumerate(resolved.identity.policy_arns):
         name = arn.rpartition("/")[2]
@@ -252,7 +252,7 @@ def _own_roles_are_narrow(resolved: Resolved) -> Iterator[Finding]:
     if not files or any(file not in documents for file in files):
         return
     from embedded_aws.iam import policy_of  # only needed where policies are named
-    from slurmpod.deploy.permissions.powers import powers_of
+    from slurmpod.permissions.powers import powers_of
 
     policies = [policy_of(file, documents[file]) for file in files]
     for power in powers_of(policies, resolved):

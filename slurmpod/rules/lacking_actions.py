@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from slurmpod.deploy.permissions import Grant, expected_scope, grants, node_roles
+from slurmpod.permissions import Grant, expected_scope, grants, node_roles
 from slurmpod.problems import first_of
 from slurmpod.resolve import Resolved
 
 if TYPE_CHECKING:  # it needs the evaluation of policies, which most environments do not
-    from slurmpod.deploy.permissions.sufficiency import Lack
+    from slurmpod.permissions.sufficiency import Lack
 
 SHOWN = 3
 
@@ -35,7 +35,7 @@ def lacking_actions(
     if not files or any(file not in documents for file in files):
         return
     from embedded_aws.iam import policy_of  # only needed where policies are named
-    from slurmpod.deploy.permissions.sufficiency import lacking
+    from slurmpod.permissions.sufficiency import lacking
 
     policies = [policy_of(file, documents[file]) for file in files]
     if lacks := tuple(lacking(needed, policies, resolved)):

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from aws_cdk import Aws, aws_ec2, aws_iam
 from constructs import Construct
 
-from slurmpod.deploy.permissions import actions_through_endpoint
 from slurmpod.environment.network import SERVICES_WITHOUT_POLICIES
+from slurmpod.permissions import actions_through_endpoint
 from slurmpod.resolve import Resolved, session_names
 from slurmpod.resolve.database import records_key
 
@@ -42,7 +42,7 @@ def service_policy(resolved: Resolved, service: str) -> aws_iam.PolicyDocument:
     """Let through what roles or users of the environment's account ask, if nodes ask it at all.
 
     HyperPod's agents write logs, metrics and messages of sessions with the nodes' execution role,
-    which is of this account (slurmpod/deploy/permissions, policy Agents). Where nobody knows what
+    which is of this account (slurmpod/permissions, policy Agents). Where nobody knows what
     is asked of the service, everything is.
     """
     return aws_iam.PolicyDocument(

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from aws_cdk import aws_iam
 from constructs import Construct
 
-from slurmpod.deploy.permissions import Scope, policies
 from slurmpod.environment.names import account_of_arn
+from slurmpod.permissions import Scope, policies
 from slurmpod_cdk.parts.policy_document import policy_document
 
 POLICIES_OF_DATA = frozenset({"Buckets", "DataBuckets"})

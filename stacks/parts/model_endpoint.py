@@ -13,9 +13,9 @@ from aws_cdk import (
 )
 from constructs import Construct
 
-from slurmpod.deploy.permissions.endpoint import endpoint_grants, endpoint_scope
 from slurmpod.environment.service_types import has_own_disks
 from slurmpod.environment.services import Scaling
+from slurmpod.permissions.endpoint import endpoint_grants, endpoint_scope
 from slurmpod.resolve import Resolved, ResolvedEndpoint
 from slurmpod_cdk.parts.policy_document import policy_document
 

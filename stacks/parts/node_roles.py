@@ -8,8 +8,8 @@ from aws_cdk import Stack, aws_iam, aws_logs
 from constructs import Construct
 
 from slurmpod.deploy.interfaces import HasKeyArn, HasSecurityGroupId, HasSubnetId
-from slurmpod.deploy.permissions import Scope
 from slurmpod.environment.cluster import Role
+from slurmpod.permissions import Scope
 from slurmpod_cdk.parts.execution_role import ExecutionRole
 from slurmpod_cdk.parts.lifecycle_bundle import LifecycleBundle
 

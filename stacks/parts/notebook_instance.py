@@ -10,7 +10,7 @@ from aws_cdk.aws_sagemaker import CfnNotebookInstanceLifecycleConfig as CfnScrip
 from constructs import Construct
 
 from slurmpod.bundle.templates import render
-from slurmpod.deploy.permissions.notebook import NotebookScope, notebook_grants, notebook_scope
+from slurmpod.permissions.notebook import NotebookScope, notebook_grants, notebook_scope
 from slurmpod.resolve import Resolved, ResolvedNotebook
 from slurmpod_cdk.parts.mount_targets import FileSystems
 from slurmpod_cdk.parts.policy_document import policy_document

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from aws_cdk import aws_iam
 
-from slurmpod.deploy.permissions import Grant
+from slurmpod.permissions import Grant
 
 
 def policy_document(grants: Iterable[Grant]) -> aws_iam.PolicyDocument:

@@ -8,8 +8,8 @@ from typing import Any
 from aws_cdk import Duration, RemovalPolicy, aws_iam, aws_kms, aws_logs, aws_s3, aws_ssm
 from constructs import Construct
 
-from slurmpod.deploy.permissions.registry import JOIN_SESSIONS, RECORD_SESSIONS
 from slurmpod.environment.access import Sessions
+from slurmpod.permissions.registry import JOIN_SESSIONS, RECORD_SESSIONS
 from slurmpod.resolve import Resolved, SessionNames, log_group_of_sessions, session_names
 from slurmpod.resolve.sessions import SESSION_PREFIX
 from slurmpod_cdk.parts.encrypted_logs import logs_encrypt

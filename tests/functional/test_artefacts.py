@@ -22,10 +22,10 @@ from slurmpod.aws.bucket import Bucket
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.bundle.settings import settings_of
-from slurmpod.deploy.permissions.registry import grants
-from slurmpod.deploy.permissions.scope import expected_scope
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.artefacts import NotMirrored, mirror, mirrored
+from slurmpod.permissions.registry import grants
+from slurmpod.permissions.scope import expected_scope
 from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import Resolved, resolve
 from tests.functional.embedded_stacks import ACCOUNT, REGION

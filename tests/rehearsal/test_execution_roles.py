@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from slurmpod.deploy.permissions import document, expected_scope, grants
 from slurmpod.environment.cluster import Role
+from slurmpod.permissions import document, expected_scope, grants
 from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import Resolved, resolve
 from tests.rehearsal.deployed_bundle import deployed_bundle

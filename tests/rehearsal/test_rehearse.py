@@ -18,8 +18,8 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from slurmpod.deploy.permissions.people import READING
 from slurmpod.folders import node_executable
+from slurmpod.permissions.people import READING
 from slurmpod.platform_profiles.slurm_versions import DEFAULT_SLURM
 from slurmpod.rehearsal.cdk import CDK
 from slurmpod.rehearsal.nodes.folder import machines_cgroup

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from aws_cdk import aws_ec2
 
-from slurmpod.deploy.permissions import expected_scope, grants
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.network import interface_endpoint_services
+from slurmpod.permissions import expected_scope, grants
 from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
 from tests.stacks.networks import IDENTITY, NEW, endpoints, network, properties, template
 from tests.stacks.synthesis import of_type, only

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod.deploy.permissions.registry import NARROWED_BY_NOTHING
+from slurmpod.permissions.registry import NARROWED_BY_NOTHING
 from slurmpod.rules.limits import policy_characters
 from tests.cluster_environments import EXTENDED, MANAGED, MULTI_HEAD
 from tests.stacks.synthesis import (
@@ -18,7 +18,7 @@ from tests.stacks.synthesis import (
     synthesize,
     synthesized_file,
 )
-from tests.unit.deploy.permissions.test_registry import WITHOUT_RESOURCES
+from tests.unit.permissions.test_registry import WITHOUT_RESOURCES
 
 NOTHING: dict[str, Any] = {"Resources": {}}
 

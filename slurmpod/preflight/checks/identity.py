@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from embedded_aws.iam import NotAPolicy, Policy, policy_of
-from slurmpod.deploy.permissions.identity import NamedIdentity, judge_identity
-from slurmpod.deploy.permissions.powers import OF_AWS, powers_of
+from slurmpod.permissions.identity import NamedIdentity, judge_identity
+from slurmpod.permissions.powers import OF_AWS, powers_of
 from slurmpod.preflight.facts import Document, Facts
 from slurmpod.preflight.registry import PREFLIGHT
 from slurmpod.problems import Severity, YamlPath, first_of

@@ -8,10 +8,10 @@ from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import suppressed
 from slurmpod.aws.inventory import AccountInventory
-from slurmpod.deploy.permissions.identity import NamedIdentity
 from slurmpod.operations.deployed import LiveEnvironment
 from slurmpod.operations.identity_check import read_identity
 from slurmpod.operations.retained import find_leftovers
+from slurmpod.permissions.identity import NamedIdentity
 from slurmpod.preflight.facts import STUCK, FailedRollback, Leftover
 from slurmpod.preflight.questions.account import ask_caller
 from slurmpod.preflight.questions.question import Question

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from slurmpod.deploy.permissions.endpoint import ENDPOINT, endpoint_grants, endpoint_scope
-from slurmpod.deploy.permissions.notebook import NOTEBOOK, notebook_grants, notebook_scope
-from slurmpod.deploy.permissions.permission import Grant, Permission
+from slurmpod.permissions.endpoint import ENDPOINT, endpoint_grants, endpoint_scope
+from slurmpod.permissions.notebook import NOTEBOOK, notebook_grants, notebook_scope
+from slurmpod.permissions.permission import Grant, Permission
 from slurmpod.resolve import Resolved
 
 SERVICES: Mapping[str, tuple[Permission[Any], ...]] = {

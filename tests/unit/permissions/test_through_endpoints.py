@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from slurmpod.deploy.permissions import actions_through_endpoint
 from slurmpod.environment.environment import Environment
+from slurmpod.permissions import actions_through_endpoint
 from slurmpod.reading.read import Reading
 from slurmpod.resolve import resolve
 from tests.sound_environment import sound_data

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from embedded_aws.iam import policy_of
-from slurmpod.deploy.permissions.functions import grants_of_functions
-from slurmpod.deploy.permissions.sufficiency import lacking
+from slurmpod.permissions.functions import grants_of_functions
+from slurmpod.permissions.sufficiency import lacking
 from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import SOUND

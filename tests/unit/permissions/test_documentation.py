@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from slurmpod.deploy.permissions import PERMISSIONS
+from slurmpod.permissions import PERMISSIONS
 from tests.golden_files import ROOT, assert_matches
 from tools.permissions_page import POLICIES, permissions_page
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
 
-from slurmpod.deploy.permissions.agents import GUIDE
-from slurmpod.deploy.permissions.instances_of_sagemaker import in_your_network, use_of_key
-from slurmpod.deploy.permissions.permission import (
+from slurmpod.permissions.agents import GUIDE
+from slurmpod.permissions.instances_of_sagemaker import in_your_network, use_of_key
+from slurmpod.permissions.permission import (
     Grant,
     InNetwork,
     Permission,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.deploy.permissions.permission import WHERE_PEOPLE_WORK
-from slurmpod.deploy.permissions.registry import grants
-from slurmpod.deploy.permissions.scope import expected_scope, node_roles
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.names import account_of_arn
+from slurmpod.permissions.permission import WHERE_PEOPLE_WORK
+from slurmpod.permissions.registry import grants
+from slurmpod.permissions.scope import expected_scope, node_roles
 from slurmpod.resolve import Resolved
 from slurmpod.value import Value
 
@@ -48,7 +48,7 @@ def _of_role(resolved: Resolved, arn: str, roles: frozenset[Role]) -> Iterator[R
         permission = grant.permission
         rows.setdefault(permission.sid, Right(nodes, permission.actions, permission.resource))
     yield from rows.values()
-    from slurmpod.deploy.permissions.powers import OF_AWS  # it needs the evaluation of policies
+    from slurmpod.permissions.powers import OF_AWS  # it needs the evaluation of policies
 
     for policy in resolved.identity.policy_arns:
         name = policy.rpartition("/")[2]
@@ -60,7 +60,7 @@ def _known_of(documents: list[dict[str, object]], resolved: Resolved) -> str:
     if not documents:
         return NOT_KNOWN
     from embedded_aws.iam import policy_of
-    from slurmpod.deploy.permissions.powers import powers_of
+    from slurmpod.permissions.powers import powers_of
 
     policies = [policy_of("of the role", each) for each in documents]
     found = [each.what for each in powers_of(policies, resolved)]

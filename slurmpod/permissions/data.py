@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from slurmpod.deploy.permissions.permission import (
+from slurmpod.permissions.permission import (
     ALL_NODES,
     WHERE_PEOPLE_WORK,
     WORKERS,
@@ -12,7 +12,7 @@ from slurmpod.deploy.permissions.permission import (
     Scope,
     Target,
 )
-from slurmpod.deploy.permissions.scripts import READING_SECRETS, SECRETS, key_of_secret
+from slurmpod.permissions.scripts import READING_SECRETS, SECRETS, key_of_secret
 from slurmpod.value import Value
 
 Targets = Callable[[Scope], Iterator[Target]]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
 
-from slurmpod.deploy.permissions.agents import GUIDE
-from slurmpod.deploy.permissions.data import ECR_PULL, S3_ACTIONS, S3_KEYS
-from slurmpod.deploy.permissions.instances_of_sagemaker import in_your_network, use_of_key
-from slurmpod.deploy.permissions.permission import (
+from slurmpod.environment.service_types import has_own_disks
+from slurmpod.permissions.agents import GUIDE
+from slurmpod.permissions.data import ECR_PULL, S3_ACTIONS, S3_KEYS
+from slurmpod.permissions.instances_of_sagemaker import in_your_network, use_of_key
+from slurmpod.permissions.permission import (
     Grant,
     InNetwork,
     Permission,
@@ -16,7 +17,6 @@ from slurmpod.deploy.permissions.permission import (
     grants_of,
     on_all,
 )
-from slurmpod.environment.service_types import has_own_disks
 from slurmpod.resolve import Resolved, ResolvedEndpoint
 from slurmpod.resolve.services import ENDPOINT_LOGS
 

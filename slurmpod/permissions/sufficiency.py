@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from embedded_aws.iam import Policies, Policy, Request, Statement, evaluate
 from embedded_aws.iam.conditions import like
-from slurmpod.deploy.permissions.permission import Grant
-from slurmpod.deploy.permissions.scope import EXAMPLES
+from slurmpod.permissions.permission import Grant
+from slurmpod.permissions.scope import EXAMPLES
 from slurmpod.resolve import Resolved
 from slurmpod.value import Value
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.deploy.permissions.agents import LOG_GROUPS
-from slurmpod.deploy.permissions.permission import ALL_NODES, Grant, Permission, Target, grants_of
+from slurmpod.permissions.agents import LOG_GROUPS
+from slurmpod.permissions.permission import ALL_NODES, Grant, Permission, Target, grants_of
 from slurmpod.resolve import Resolved
 
 BUCKET_DEPLOYMENT = (

@@ -9,8 +9,8 @@ import pytest
 from moto.iam.aws_managed_policies import aws_managed_policies_data
 
 from embedded_aws.iam import Policy, policy_of
-from slurmpod.deploy.permissions.powers import OF_AWS, powers_of
-from slurmpod.deploy.permissions.rights import NOT_KNOWN, rights_of_users
+from slurmpod.permissions.powers import OF_AWS, powers_of
+from slurmpod.permissions.rights import NOT_KNOWN, rights_of_users
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import SOUND

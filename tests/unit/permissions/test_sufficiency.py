@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from embedded_aws.iam import Policy, policy_of
-from slurmpod.deploy.permissions import document, expected_scope, grants
-from slurmpod.deploy.permissions.sufficiency import Lack, lacking
 from slurmpod.environment.cluster import Role
-from tests.unit.deploy.permissions.test_registry import FULL, resolved
+from slurmpod.permissions import document, expected_scope, grants
+from slurmpod.permissions.sufficiency import Lack, lacking
+from tests.unit.permissions.test_registry import FULL, resolved
 
 ALL = {"Effect": "Allow", "Action": "*", "Resource": "*"}
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from embedded_aws.iam import NotAPolicy, Policies, Policy, Principal, Request, evaluate, policy_of
-from slurmpod.deploy.permissions.permission import Grant
-from slurmpod.deploy.permissions.registry import grants
-from slurmpod.deploy.permissions.scope import expected_scope, node_roles
-from slurmpod.deploy.permissions.sufficiency import Lack, lacking
 from slurmpod.environment.cluster import Role
+from slurmpod.permissions.permission import Grant
+from slurmpod.permissions.registry import grants
+from slurmpod.permissions.scope import expected_scope, node_roles
+from slurmpod.permissions.sufficiency import Lack, lacking
 from slurmpod.resolve import Resolved
 from slurmpod.value import Value
 

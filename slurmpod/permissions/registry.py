@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from slurmpod.deploy.permissions.agents import PLATFORM, SESSIONS
-from slurmpod.deploy.permissions.data import DATA, MOUNTED
-from slurmpod.deploy.permissions.permission import Grant, Scope
-from slurmpod.deploy.permissions.scope import expected_scope, node_roles
-from slurmpod.deploy.permissions.scripts import SCRIPTS
+from slurmpod.permissions.agents import PLATFORM, SESSIONS
+from slurmpod.permissions.data import DATA, MOUNTED
+from slurmpod.permissions.permission import Grant, Scope
+from slurmpod.permissions.scope import expected_scope, node_roles
+from slurmpod.permissions.scripts import SCRIPTS
 from slurmpod.resolve import Resolved, session_names
 
 PERMISSIONS = (*PLATFORM, *SCRIPTS, *MOUNTED, *DATA, *SESSIONS)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from slurmpod.deploy.permissions.agents import (
+from slurmpod.permissions.agents import (
     DESCRIBE_NETWORK,
     GUIDE,
     new_interfaces,
     own_interfaces,
 )
-from slurmpod.deploy.permissions.permission import InNetwork, Of, Permission, Target, on_all
+from slurmpod.permissions.permission import InNetwork, Of, Permission, Target, on_all
 
 KEYS_OF_VOLUMES = f"{GUIDE}encryption-at-rest.html"
 

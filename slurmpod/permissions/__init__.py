@@ -5,15 +5,15 @@ comes in as text, or as whatever stands for text until then. Whether policies su
 `permissions.sufficiency`, which alone needs the evaluation of policies.
 """
 
-from slurmpod.deploy.permissions.permission import Grant, Permission, Scope, Target
-from slurmpod.deploy.permissions.registry import (
+from slurmpod.permissions.permission import Grant, Permission, Scope, Target
+from slurmpod.permissions.registry import (
     PERMISSIONS,
     actions_through_endpoint,
     document,
     grants,
     policies,
 )
-from slurmpod.deploy.permissions.scope import expected_scope, node_roles, scope_of
+from slurmpod.permissions.scope import expected_scope, node_roles, scope_of
 
 __all__ = [
     "PERMISSIONS",

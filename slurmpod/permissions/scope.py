@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from slurmpod.deploy.permissions.permission import Scope, Secret, SessionRecords
 from slurmpod.environment.cluster import Role, Rollout
+from slurmpod.permissions.permission import Scope, Secret, SessionRecords
 from slurmpod.resolve import Resolved, ResolvedGroup, session_names
 from slurmpod.resolve.database import records_key
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from embedded_aws.iam import Policies, Request, evaluate, policy_of
-from slurmpod.deploy.permissions import (
+from slurmpod.environment.cluster import Role
+from slurmpod.permissions import (
     PERMISSIONS,
     Scope,
     document,
@@ -18,8 +19,7 @@ from slurmpod.deploy.permissions import (
     policies,
     scope_of,
 )
-from slurmpod.deploy.permissions.registry import NARROWED_BY_NOTHING
-from slurmpod.environment.cluster import Role
+from slurmpod.permissions.registry import NARROWED_BY_NOTHING
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import SOUND

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.deploy.permissions.permission import (
+from slurmpod.permissions.permission import (
     ALL_NODES,
     InNetwork,
     Permission,
