@@ -1,9 +1,9 @@
 """The AWS side of an environment, and its parts for CDK apps of other people (docs/library.md)."""
 
-from slurmpod.deploy.cluster_request import ClusterProperties, InstanceGroup
 from slurmpod.environment.cluster import Group, Role
 from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.storage import OpenZfs
+from slurmpod.request import ClusterProperties, InstanceGroup
 from slurmpod_cdk.hyperpod_environment import HyperPodEnvironment, UnusableEnvironment
 from slurmpod_cdk.parts.lifecycle_bundle import LifecycleBundle
 from slurmpod_cdk.parts.lustre_file_system import LustreFileSystem

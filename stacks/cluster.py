@@ -5,7 +5,7 @@ from __future__ import annotations
 from aws_cdk import CfnOutput, Fn
 from constructs import Construct
 
-from slurmpod.deploy.cluster_request import References, cluster_properties
+from slurmpod.request import References, cluster_properties
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.database import DatabaseServer
 from slurmpod_cdk.identity import ExecutionRoles

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from constructs import Construct
 
-from slurmpod.deploy.references import SecurityGroupReference, SubnetReference, VpcReference
 from slurmpod.environment.network import ExistingNetwork
+from slurmpod.request.references import SecurityGroupReference, SubnetReference, VpcReference
 from slurmpod.resolve import Resolved, ResolvedNetwork
 from slurmpod_cdk.parts.cluster_vpc import ClusterVpc
 from slurmpod_cdk.parts.endpoints import InterfaceEndpoints, S3Endpoint

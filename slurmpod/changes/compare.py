@@ -18,7 +18,7 @@ from pydantic_core import to_jsonable_python
 from slurmpod.changes.change import Change, FieldPath
 from slurmpod.changes.combined import FILE_SYSTEM_LOST, changes_of_several_fields
 from slurmpod.changes.expanded import CONSEQUENCES, written_out_with_files
-from slurmpod.deploy.deployment_record import FILES, in_files, is_content
+from slurmpod.deployment_record import FILES, in_files, is_content
 from slurmpod.environment.base import Effect, Kind, effect_of
 from slurmpod.environment.descriptions import entry_section, section_in
 from slurmpod.environment.environment import Environment

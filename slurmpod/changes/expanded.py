@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from slurmpod.deploy.deployment_record import people
+from slurmpod.deployment_record import people
 from slurmpod.resolve import Resolved, ResolvedNetwork
 
 CONSEQUENCES = (

@@ -19,7 +19,7 @@ from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.inventory import AccountInventory
 from slurmpod.aws.stack import Stack
-from slurmpod.deploy.deployment_record import read_record, record_folder
+from slurmpod.deployment_record import read_record, record_folder
 from slurmpod.environment.environment import Environment
 from slurmpod.operations.retained import RememberedStack, remembered_stacks
 from slurmpod.resolve import Resolved

@@ -14,7 +14,7 @@ from slurmpod.aws.clients import AwsClients, lookup_clients
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.changes.change import Change
 from slurmpod.changes.compare import changes
-from slurmpod.deploy.deployment_record import digest
+from slurmpod.deployment_record import digest
 from slurmpod.environment.base import Kind
 from slurmpod.operations.deployed import Deployed, LiveEnvironment
 from slurmpod.resolve import Resolved

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from slurmpod.deploy.cluster_request import is_configured_by_api
 from slurmpod.environment.catalog import family_of
 from slurmpod.environment.editions import FIRST
 from slurmpod.environment.lifecycle import READ_BY_SCRIPTS
 from slurmpod.problems import Severity
+from slurmpod.request import is_configured_by_api
 from slurmpod.resolve import Resolved
 from slurmpod.rules.file_systems import EFA_CLIENTS
 from slurmpod.rules.groups import API, GUIDE, known_types

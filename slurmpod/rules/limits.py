@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from pydantic_core import to_json
 
-from slurmpod.deploy.cluster_request import cluster_request
-from slurmpod.deploy.deployment_record import record
+from slurmpod.deployment_record import record
 from slurmpod.permissions import Scope, document, expected_scope, node_roles, policies
+from slurmpod.request import cluster_request
 from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import GROUPS
 from slurmpod.rules.registry import Area, Finding

@@ -11,10 +11,10 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from slurmpod.deploy.cluster_request import is_configured_by_api
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity
+from slurmpod.request import is_configured_by_api
 from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import GUIDE
 from slurmpod.rules.lifecycle import SCRIPTS

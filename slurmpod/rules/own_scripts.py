@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from slurmpod.deploy.cluster_request import is_configured_by_api
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity, YamlPath, first_of
 from slurmpod.reading.hooks import hook_path, hook_place, named_hooks
 from slurmpod.reading.own_scripts import BYTES_LIMIT, FILES_LIMIT, RULE, OwnScripts
+from slurmpod.request import is_configured_by_api
 from slurmpod.resolve import Resolved
 from slurmpod.rules.egress import COMMANDS, needs_internet
 from slurmpod.rules.lifecycle import APPLIED_BY_SCRIPTS, SCRIPTS

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from slurmpod.deploy.cluster_request import ClusterProperties, InstanceGroup
 from slurmpod.environment.cluster import Cluster, Group
 from slurmpod.environment.lifecycle import Lifecycle
 from slurmpod.environment.lustre import Lustre
@@ -19,6 +18,7 @@ from slurmpod.environment.slurm import Slurm
 from slurmpod.environment.storage import OpenZfs, Storage
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.reading.read import Reading, read_as
+from slurmpod.request import ClusterProperties, InstanceGroup
 from slurmpod.resolve import resolve
 from slurmpod.rules.capacity import CAPACITY
 from slurmpod.rules.cluster import CLUSTER

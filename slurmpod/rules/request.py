@@ -13,10 +13,10 @@ from typing import Any
 from pydantic_core import from_json
 
 from embedded_aws.service_model import violations
-from slurmpod.deploy.cluster_request import References, cluster_request
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.facts import facts
 from slurmpod.problems import YamlPath
+from slurmpod.request import References, cluster_request
 from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import GROUPS
 from slurmpod.rules.registry import Area, Finding

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.deploy.cluster_request import is_configured_by_api
 from slurmpod.environment.cluster import Rollout
 from slurmpod.problems import Severity, YamlPath
+from slurmpod.request import is_configured_by_api
 from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.rules.groups import API, GUIDE
 from slurmpod.rules.registry import Area, Finding

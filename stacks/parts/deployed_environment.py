@@ -5,7 +5,7 @@ from __future__ import annotations
 from aws_cdk import aws_ssm
 from constructs import Construct
 
-from slurmpod.deploy.deployment_record import record
+from slurmpod.deployment_record import record
 from slurmpod.resolve import Resolved
 
 

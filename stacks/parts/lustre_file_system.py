@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from aws_cdk import Tags, aws_fsx, aws_iam, custom_resources
 from constructs import Construct
 
-from slurmpod.deploy.interfaces import HasKeyArn, HasSecurityGroupId, HasSubnetId
 from slurmpod.environment.file_systems import StorageType
 from slurmpod.environment.lustre import DataRepository, Lustre, RootSquash
+from slurmpod.request.interfaces import HasKeyArn, HasSecurityGroupId, HasSubnetId
 from slurmpod.resolve.resolved import LustreFacts
 from slurmpod.resolve.storage import lustre_facts
 from slurmpod.rules.plain_settings import mistakes_of_lustre

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from aws_cdk import Stack, aws_iam, aws_logs
 from constructs import Construct
 
-from slurmpod.deploy.interfaces import HasKeyArn, HasSecurityGroupId, HasSubnetId
 from slurmpod.environment.cluster import Role
 from slurmpod.permissions import Scope
+from slurmpod.request.interfaces import HasKeyArn, HasSecurityGroupId, HasSubnetId
 from slurmpod_cdk.parts.execution_role import ExecutionRole
 from slurmpod_cdk.parts.lifecycle_bundle import LifecycleBundle
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from aws_cdk import aws_ec2
 from constructs import Construct
 
-from slurmpod.deploy.interfaces import HasVpcId
+from slurmpod.request.interfaces import HasVpcId
 
 ALL_PROTOCOLS = "-1"
 ANYWHERE = "0.0.0.0/0"

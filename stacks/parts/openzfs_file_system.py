@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from aws_cdk import Tags, aws_fsx
 from constructs import Construct
 
-from slurmpod.deploy.interfaces import HasKeyArn, HasSecurityGroupId, HasSubnetId
 from slurmpod.environment.storage import OpenZfs
+from slurmpod.request.interfaces import HasKeyArn, HasSecurityGroupId, HasSubnetId
 from slurmpod.resolve.storage import openzfs_throughput_mbps
 from slurmpod.rules.plain_settings import mistakes_of_openzfs
 from slurmpod_cdk.parts.order import make_after

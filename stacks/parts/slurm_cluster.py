@@ -5,7 +5,7 @@ from __future__ import annotations
 from aws_cdk import Acknowledgment, CfnResource, Validations
 from constructs import Construct
 
-from slurmpod.deploy.cluster_request import ClusterProperties, request_for
+from slurmpod.request import ClusterProperties, request_for
 from slurmpod.rules.plain_settings import mistakes_of_cluster
 from slurmpod_cdk.parts.order import make_after
 from slurmpod_cdk.parts.wrong_properties import refuse

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from slurmpod.deploy.cluster_request import cluster_request
 from slurmpod.environment.descriptions import field_at
 from slurmpod.reading.read import Reading, read_as
+from slurmpod.request import cluster_request
 from slurmpod.resolve import resolve
 from slurmpod.rules import request as request_rule
 from slurmpod.rules.check import check

@@ -7,9 +7,9 @@ import pytest
 from cfnlint.api import ManualArgs, lint_by_config  # type: ignore[import-untyped]
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untyped]
 
-from slurmpod.deploy.cluster_request import cluster_request
 from slurmpod.environment.catalog import instance_types
 from slurmpod.environment.facts import fact
+from slurmpod.request import cluster_request
 from slurmpod.rules.limits import TEMPLATE_BODY_LIMIT, template_characters
 from slurmpod.rules.request import neutral_references
 from slurmpod_cdk.nag import review

@@ -11,7 +11,7 @@ import pytest
 from aws_cdk import App, Environment, Stack, Stage, Tags, Validations, aws_ec2, aws_iam, aws_s3
 from cdk_nag import AwsSolutionsChecks, PCIDSS321Checks
 
-from slurmpod.deploy.deployment_record import record, record_folder
+from slurmpod.deployment_record import record, record_folder
 from slurmpod_cdk import HyperPodEnvironment, UnusableEnvironment
 from slurmpod_cdk.feature_flags import FEATURE_FLAGS
 from tests.environment_files import FILES

@@ -24,9 +24,9 @@ from aws_cdk.assertions import Annotations, Match, Template
 from cdk_nag import AwsSolutionsChecks
 from pydantic import ValidationError
 
-from slurmpod.deploy.interfaces import HasRoleArn
 from slurmpod.environment.file_systems import Backups
 from slurmpod.environment.lustre import ExistingLustre, RootSquash
+from slurmpod.request.interfaces import HasRoleArn
 from slurmpod_cdk import (
     ClusterProperties,
     Group,

@@ -6,7 +6,7 @@ from typing import Any
 
 from slurmpod.changes.change import Change
 from slurmpod.changes.compare import changes
-from slurmpod.deploy.deployment_record import read_record, record
+from slurmpod.deployment_record import read_record, record
 from slurmpod.environment.base import Kind
 from slurmpod.environment.environment import Environment
 from slurmpod.reading.read import Reading

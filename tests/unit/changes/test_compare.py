@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from slurmpod import deployment_record
 from slurmpod.changes.compare import changes
-from slurmpod.deploy import deployment_record
-from slurmpod.deploy.deployment_record import read_record
+from slurmpod.deployment_record import read_record
 from slurmpod.environment.base import Effect, Kind, Section, effect_of
 from slurmpod.environment.cluster import Cluster, Group
 from slurmpod.environment.descriptions import all_sections, entry_section, section_in

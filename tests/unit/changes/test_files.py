@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from slurmpod.changes.compare import changes
-from slurmpod.deploy.deployment_record import read_record, record
+from slurmpod.deployment_record import read_record, record
 from slurmpod.environment.base import Kind
 from slurmpod.reading.read import read
 from slurmpod.resolve import Resolved, resolve

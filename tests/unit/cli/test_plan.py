@@ -11,7 +11,7 @@ import pytest
 from slurmpod.changes.compare import changes
 from slurmpod.cli import diff, plan
 from slurmpod.cli.main import run
-from slurmpod.deploy.deployment_record import read_record, record
+from slurmpod.deployment_record import read_record, record
 from slurmpod.operations.attempt import Unavailable
 from slurmpod.operations.deployed import Deployed
 from slurmpod.operations.difference import Difference

@@ -12,7 +12,7 @@ import pytest
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.changes.compare import changes
 from slurmpod.cli import protection
-from slurmpod.deploy.deployment_record import read_record, record
+from slurmpod.deployment_record import read_record, record
 from slurmpod.operations import difference
 from slurmpod.operations.deployed import Deployed
 from slurmpod.operations.difference import Difference

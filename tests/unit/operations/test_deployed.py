@@ -10,7 +10,7 @@ from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.inventory import AccountInventory
 from slurmpod.aws.stack import Stack
-from slurmpod.deploy.deployment_record import record
+from slurmpod.deployment_record import record
 from slurmpod.operations.deployed import Deployed, deployed_environment
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve

@@ -9,7 +9,7 @@ import pytest
 from slurmpod.aws.cluster import ClusterView, Node
 from slurmpod.bundle import render_bundle
 from slurmpod.changes.compare import changes
-from slurmpod.deploy.deployment_record import read_record, record
+from slurmpod.deployment_record import read_record, record
 from slurmpod.operations.rollout import (
     plan_rollout,
     run_rollout,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod.deploy.deployment_record import (
+from slurmpod.deployment_record import (
     CHARACTERS_PER_PART,
     read_record,
     record,

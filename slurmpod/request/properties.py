@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, field
 from typing import TYPE_CHECKING, Literal
 
-from slurmpod.deploy.references import (
+from slurmpod.environment.cluster import Group, NodeRecovery
+from slurmpod.environment.lifecycle import LifecycleMode
+from slurmpod.request.references import (
     References,
     RoleReference,
     SecurityGroupReference,
     SubnetReference,
 )
-from slurmpod.environment.cluster import Group, NodeRecovery
-from slurmpod.environment.lifecycle import LifecycleMode
 from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.value import Value
 
 if TYPE_CHECKING:
-    from slurmpod.deploy.interfaces import (
+    from slurmpod.request.interfaces import (
         HasKeyArn,
         HasRoleArn,
         HasSecurityGroupId,

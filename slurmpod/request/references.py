@@ -9,7 +9,7 @@ from slurmpod.environment.cluster import Role
 from slurmpod.value import Value
 
 if TYPE_CHECKING:
-    from slurmpod.deploy.interfaces import DatabaseServer, MountTarget
+    from slurmpod.request.interfaces import DatabaseServer, MountTarget
 
 
 class VpcReference(Value):

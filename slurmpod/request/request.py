@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from slurmpod.deploy.cluster_request.properties import (
+from slurmpod.environment.catalog import instance_types
+from slurmpod.environment.cluster import AutoPatch, Group, Role, Rollout, ScheduledUpdate
+from slurmpod.environment.lifecycle import LifecycleMode
+from slurmpod.request.properties import (
     AccountingDatabase,
     ClusterProperties,
     InstanceGroup,
     cluster_properties,
 )
-from slurmpod.deploy.references import References
-from slurmpod.environment.catalog import instance_types
-from slurmpod.environment.cluster import AutoPatch, Group, Role, Rollout, ScheduledUpdate
-from slurmpod.environment.lifecycle import LifecycleMode
+from slurmpod.request.references import References
 from slurmpod.resolve import Resolved
 
 if TYPE_CHECKING:
-    from slurmpod.deploy.interfaces import HasSubnetId, LifecycleScripts
+    from slurmpod.request.interfaces import HasSubnetId, LifecycleScripts
 
 Request = dict[str, Any]
 

@@ -7,17 +7,17 @@ knows comes in as references: text, or whatever stands for text until then.
 Source: SageMaker API reference, CreateCluster; SageMaker HyperPod developer guide.
 """
 
-from slurmpod.deploy.cluster_request.properties import (
+from slurmpod.request.properties import (
     ClusterProperties,
     InstanceGroup,
     cluster_properties,
 )
-from slurmpod.deploy.cluster_request.request import (
+from slurmpod.request.references import References
+from slurmpod.request.request import (
     cluster_request,
     is_configured_by_api,
     request_for,
 )
-from slurmpod.deploy.references import References
 
 __all__ = [
     "ClusterProperties",

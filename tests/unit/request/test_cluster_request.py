@@ -8,9 +8,9 @@ import pytest
 
 from embedded_aws.sagemaker.rules import refusals
 from embedded_aws.service_model import violations
-from slurmpod.deploy.cluster_request import cluster_request
 from slurmpod.environment.catalog import instance_types
 from slurmpod.reading.read import Reading, read_as
+from slurmpod.request import cluster_request
 from slurmpod.resolve import Resolved, resolve
 from slurmpod.rules.request import CREATE_CLUSTER_INPUT, create_cluster_shapes, neutral_references
 from tests.cluster_environments import EXTENDED, MANAGED, MULTI_HEAD

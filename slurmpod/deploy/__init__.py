@@ -1,1 +1,0 @@
-"""Contents of a deployment: the CreateCluster request, and the record."""
