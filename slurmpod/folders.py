@@ -1,7 +1,8 @@
-"""Places of what comes with slurmpod: folders of the repository, and the program Node.js."""
+"""Places of what comes with slurmpod (folders of the repository, Node.js), and of its own state."""
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,6 +21,20 @@ def app_folder() -> Path:
     """Return where `app.py` and `cdk.json` are, the CDK app of an environment."""
     data = _PACKAGE / "data"
     return data if (data / "app.py").is_file() else _PACKAGE.parent
+
+
+def home() -> Path:
+    """Return the folder of all state, which may not exist yet.
+
+    `SLURMPOD_HOME` chooses it; otherwise it is /var/lib/slurmpod for root, and
+    ~/.local/state/slurmpod for everybody else.
+    """
+    chosen = os.environ.get("SLURMPOD_HOME")
+    if chosen:
+        return Path(chosen).absolute()
+    if os.geteuid() == 0:
+        return Path("/var/lib/slurmpod")
+    return Path.home() / ".local/state/slurmpod"
 
 
 def node_executable() -> Path:

@@ -19,11 +19,11 @@ from slurmpod.aws.stack import Stack
 from slurmpod.cli.cdk_command import cdk_command
 from slurmpod.cli.output import say
 from slurmpod.environment.suggestion import did_you_mean
+from slurmpod.folders import home
 from slurmpod.operations.deployed import LiveEnvironment
 from slurmpod.problems import WorkFailed
 from slurmpod.rehearsal.cdk import Cdk, CdkFailed, CdkRun
 from slurmpod.rehearsal.progress import Progress
-from slurmpod.rehearsal.state import home
 from slurmpod.resolve import Resolved
 
 POLL_SECONDS = 3

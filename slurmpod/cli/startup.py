@@ -29,7 +29,7 @@ def keep_compiled() -> None:
     """
     if not sys.dont_write_bytecode or sys.pycache_prefix:
         return
-    from slurmpod.rehearsal.state import home  # only needed here
+    from slurmpod.folders import home  # only needed here
 
     sys.pycache_prefix = str(home() / "compiled" / "python")
     sys.dont_write_bytecode = False

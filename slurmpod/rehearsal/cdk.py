@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from slurmpod.folders import app_folder, node_executable, node_options, npm_script
+from slurmpod.folders import app_folder, home, node_executable, node_options, npm_script
 from slurmpod.problems import InvalidEnvironment
 from slurmpod.reading.read import read
 from slurmpod.rehearsal.assembly_key import assembly_key, digest_of_files
 from slurmpod.rehearsal.kept_assemblies import TAKEN, KeptAssemblies
-from slurmpod.rehearsal.state import home
 from slurmpod.rules.check import all_sound
 
 CDK = "node_modules/aws-cdk/bin/cdk"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slurmpod.rehearsal.state import assemblies
+from slurmpod.folders import home
 from slurmpod.whole_file import write_whole
 
 TAKEN = "templates taken from an earlier synthesis of the same files"
@@ -48,7 +48,7 @@ class KeptAssemblies:
     @classmethod
     def of_home(cls) -> KeptAssemblies:
         """Return those of this user on this machine."""
-        return cls(assemblies())
+        return cls(home() / "assemblies")
 
     def copy(self, key: str, assembly: Path) -> bool:
         """Write the files of a kept assembly to a folder; False, and nothing written, without it.

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Self
 
 from embedded_aws.isolation import variables
+from slurmpod.folders import home
 from slurmpod.problems import WorkFailed
 from slurmpod.rehearsal.nodes.folder import clear_if_dead
 from slurmpod.rehearsal.state import (
@@ -29,7 +30,6 @@ from slurmpod.rehearsal.state import (
     State,
     UnreadableState,
     forget_process,
-    home,
     read_pid,
     read_request,
     read_state,

@@ -1,4 +1,4 @@
-"""Rehearsals on disk: the folder of all state, and what each was asked for and is running.
+"""Rehearsals on disk: what each was asked for, and what of it is running.
 
 The folder of one is `home()/rehearsals/<id>`. The host process holds its lock for as long as it
 lives, so that a later run can tell a live rehearsal from what a dead one left.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
-import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,31 +16,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from slurmpod.folders import home
 from slurmpod.whole_file import write_whole
-
-
-def home() -> Path:
-    """Return the folder of all state, which may not exist yet.
-
-    `SLURMPOD_HOME` chooses it; otherwise it is /var/lib/slurmpod for root, and
-    ~/.local/state/slurmpod for everybody else.
-    """
-    chosen = os.environ.get("SLURMPOD_HOME")
-    if chosen:
-        return Path(chosen).absolute()
-    if os.geteuid() == 0:
-        return Path("/var/lib/slurmpod")
-    return Path.home() / ".local/state/slurmpod"
 
 
 def images() -> Path:
     """Return the folder of baked node images, each named by the digest of what made it."""
     return home() / "images"
-
-
-def assemblies() -> Path:
-    """Return the folder of cloud assemblies, each under the digest of what it was made of."""
-    return home() / "assemblies"
 
 
 def rehearsals() -> Path:

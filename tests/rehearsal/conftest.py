@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 from slurmpod.platform_profiles.slurm_versions import SlurmVersion
+from slurmpod.rehearsal.kept_assemblies import KeptAssemblies
 from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.nodes.image import bake
 from slurmpod.rehearsal.shell import Shell
 from slurmpod.rehearsal.state import JOURNAL_FILE as JOURNAL
-from slurmpod.rehearsal.state import assemblies, images
+from slurmpod.rehearsal.state import images
 from tests.search_depth import cases
 
 collect_ignore = [] if cases(usual=0, deep=1) else ["test_variants.py"]
@@ -126,8 +127,9 @@ def workplace(image: Path, tmp_path: Path) -> Workplace:
 def make_workplace(folder: Path, project: Path = PROJECT) -> Workplace:
     home = folder / "home"
     home.mkdir()
-    assemblies().mkdir(parents=True, exist_ok=True)
-    for shared in (images(), assemblies()):
+    assemblies = KeptAssemblies.of_home().folder
+    assemblies.mkdir(parents=True, exist_ok=True)
+    for shared in (images(), assemblies):
         (home / shared.name).symlink_to(shared)
     return Workplace(home, project)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod.rehearsal.state import home
+from slurmpod.folders import home
 
 REQUIREMENTS = Path(__file__).parents[2] / "requirements-torch.txt"
 PACKAGES = "packages"

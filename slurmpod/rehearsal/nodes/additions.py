@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from slurmpod.folders import home
 from slurmpod.rehearsal.nodes.errors import BakeFailed
-from slurmpod.rehearsal.state import home
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
