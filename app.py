@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from slurmpod.folders import node_executable, node_options
+from slurmpod.operations.deploy.assembly_key import assembly_key
+from slurmpod.operations.deploy.kept_assemblies import TAKEN, KeptAssemblies
 from slurmpod.problem_text import problems_text
 from slurmpod.problems import ExitCode, InvalidEnvironment
 from slurmpod.reading.extends import SUFFIXES, environment_files
 from slurmpod.reading.read import read
-from slurmpod.rehearsal.assembly_key import assembly_key
-from slurmpod.rehearsal.kept_assemblies import TAKEN, KeptAssemblies
 from slurmpod.resolve import Resolved
 from slurmpod.rules.check import all_sound
 

@@ -27,12 +27,13 @@ from slurmpod.environment.cluster import Role
 from slurmpod.operations.attempt import plain
 from slurmpod.operations.check_job import CheckedJob, run_check_job
 from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.deploy.cdk import CDK_IS_MISSING, cdk_script
+from slurmpod.operations.deploy.late_nodes import LateGroup, late_groups
+from slurmpod.operations.deploy.pending_scripts import FILE, PendingScripts
 from slurmpod.operations.difference import Difference, compared_with_deployed
 from slurmpod.operations.drained_run import workers_of
-from slurmpod.operations.late_nodes import LateGroup, late_groups
 from slurmpod.operations.lifecycle import NodeReport
 from slurmpod.operations.migration.moves import moves_in
-from slurmpod.operations.pending_scripts import FILE, PendingScripts
 from slurmpod.operations.rollout import (
     plan_rollout,
     run_rollout,
@@ -46,7 +47,6 @@ from slurmpod.plan.prices import bundled_prices
 from slurmpod.preflight.judge import UNANSWERED, judge
 from slurmpod.problem_text import problems_text
 from slurmpod.problems import ExitCode, has_errors
-from slurmpod.rehearsal.cdk import CDK_IS_MISSING, cdk_script
 from slurmpod.rules.check import Sound
 
 

@@ -19,6 +19,7 @@ from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.plan_text import what_stays
 from slurmpod.cli.stack_work import StackWork, stack_named, work_folder
 from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.deploy.cdk import CDK_IS_MISSING, cdk_script
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.destroy import DestroyPlan, in_the_network, plan_destroy
 from slurmpod.operations.slurm_remote import RemoteSlurm
@@ -26,7 +27,6 @@ from slurmpod.plan.amounts import per_month
 from slurmpod.plan.plan import plan_of
 from slurmpod.plan.prices import bundled_prices
 from slurmpod.problems import ExitCode, WorkFailed
-from slurmpod.rehearsal.cdk import CDK_IS_MISSING, cdk_script
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.database import records_key
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from slurmpod.aws.clients import clients_of
-from slurmpod.cli.cdk_command import cdk_command
 from slurmpod.cli.changes_text import as_data, changes_text
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.protection import how_to_confirm
+from slurmpod.operations.deploy.cdk_command import cdk_command
 from slurmpod.operations.deployed import Deployed
 from slurmpod.operations.difference import Difference, compared_with_deployed
 from slurmpod.operations.migration.moves import moves_in

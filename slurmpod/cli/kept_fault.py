@@ -13,6 +13,7 @@ from slurmpod.aws.cluster import ClusterView
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say
 from slurmpod.environment.suggestion import did_you_mean
+from slurmpod.operations.progress import Progress
 from slurmpod.problems import ExitCode, WorkFailed
 from slurmpod.rehearsal.drills.drill import DrillReport, strike
 from slurmpod.rehearsal.drills.job_run import JobRun, RehearsedShell
@@ -28,7 +29,6 @@ from slurmpod.rehearsal.faults.registry import (
 from slurmpod.rehearsal.faults.watch import FaultFailed
 from slurmpod.rehearsal.faults_report import drill_data, print_drills, print_faults
 from slurmpod.rehearsal.processes import Rehearsal
-from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.rehearse import fault_cluster_of
 from slurmpod.rehearsal.shell import CommandFailed
 from slurmpod.rehearsal.state import note_fault

@@ -11,12 +11,12 @@ from slurmpod.aws.clients import clients_of
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.validate import print_problems
+from slurmpod.operations.progress import Progress
 from slurmpod.preflight.facts import Facts
 from slurmpod.preflight.gather import gather
 from slurmpod.preflight.judge import judge
 from slurmpod.preflight.saved import from_file, to_json
 from slurmpod.problems import ExitCode, Problem, has_errors
-from slurmpod.rehearsal.progress import Progress
 from slurmpod.rules.check import Sound
 from slurmpod.whole_file import write_whole
 

@@ -8,13 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from slurmpod.cli.output import if_interrupted, print_json, say
+from slurmpod.operations.deploy.cdk import CdkFailed, cdk_script, install_cdk
+from slurmpod.operations.progress import Progress
 from slurmpod.platform_profiles.slurm_versions import DEFAULT_SLURM, SlurmVersion
 from slurmpod.problems import ExitCode
-from slurmpod.rehearsal.cdk import CdkFailed, cdk_script, install_cdk
 from slurmpod.rehearsal.nodes.additions import NAME, Additions, deb_file, name_additions
 from slurmpod.rehearsal.nodes.host_check import MissingPart
 from slurmpod.rehearsal.nodes.preparation import prepare_machine
-from slurmpod.rehearsal.progress import Progress
 
 PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 """Names of packages (Debian policy, 5.6.1)."""

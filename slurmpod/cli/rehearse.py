@@ -16,12 +16,13 @@ from slurmpod.cli.batch_script import problems_of
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.report_file import require_writable, write_page
+from slurmpod.operations.deploy.cdk import CDK_IS_MISSING, cdk_script
 from slurmpod.operations.job_folder import NoJob, read_job_folder
+from slurmpod.operations.progress import Progress
 from slurmpod.platform_profiles.canary import canary_of, write_canary
 from slurmpod.platform_profiles.loading import load
 from slurmpod.platform_profiles.profile import Profile
 from slurmpod.problems import ExitCode, InvalidEnvironment, WorkFailed, has_errors
-from slurmpod.rehearsal.cdk import CDK_IS_MISSING, cdk_script
 from slurmpod.rehearsal.drills.drill import DrilledJob
 from slurmpod.rehearsal.faults.fault import Fault
 from slurmpod.rehearsal.faults.registry import (
@@ -35,7 +36,6 @@ from slurmpod.rehearsal.faults.registry import (
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.processes import Rehearsal, RehearsalFailed
-from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.rehearse import Options, Outcome, rehearse
 from slurmpod.rehearsal.report import as_data, print_kept, print_outcome
 from slurmpod.resolve import Resolved

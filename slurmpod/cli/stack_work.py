@@ -16,14 +16,14 @@ from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.stack import Stack
-from slurmpod.cli.cdk_command import cdk_command
 from slurmpod.cli.output import say
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.folders import home
+from slurmpod.operations.deploy.cdk import Cdk, CdkFailed, CdkRun
+from slurmpod.operations.deploy.cdk_command import cdk_command
 from slurmpod.operations.deployed import LiveEnvironment
+from slurmpod.operations.progress import Progress
 from slurmpod.problems import WorkFailed
-from slurmpod.rehearsal.cdk import Cdk, CdkFailed, CdkRun
-from slurmpod.rehearsal.progress import Progress
 from slurmpod.resolve import Resolved
 
 POLL_SECONDS = 3

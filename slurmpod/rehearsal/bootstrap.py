@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmpod.aws.errors import as_unavailable
-from slurmpod.rehearsal.cdk import required_cdk_script
+from slurmpod.operations.deploy.cdk import required_cdk_script
 
 if TYPE_CHECKING:
     from types_boto3_cloudformation import CloudFormationClient

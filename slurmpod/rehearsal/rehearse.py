@@ -17,11 +17,12 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.stack import Stack
 from slurmpod.bundle import render_bundle
 from slurmpod.environment.cluster import Role
+from slurmpod.operations.deploy.cdk import Cdk, CdkFailed
 from slurmpod.operations.deployed import LiveEnvironment
+from slurmpod.operations.progress import Progress
 from slurmpod.platform_profiles.loading import load
 from slurmpod.platform_profiles.profile import Profile
 from slurmpod.rehearsal.bootstrap import bootstrap
-from slurmpod.rehearsal.cdk import Cdk, CdkFailed
 from slurmpod.rehearsal.drills.drill import DrilledJob, DrillReport, drill
 from slurmpod.rehearsal.embedded_clients import embedded_clients
 from slurmpod.rehearsal.failed_scripts import FailedScripts, failed_scripts
@@ -37,7 +38,6 @@ from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.folder import network_of
 from slurmpod.rehearsal.nodes.preparation import baked_image
 from slurmpod.rehearsal.processes import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
-from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.script_needs import needs_of_scripts
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.rehearsal.state import JournalReader, Request, note_fault

@@ -7,8 +7,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from slurmpod.operations.progress import Progress
 from slurmpod.platform_profiles.profile import Software
-from slurmpod.rehearsal.progress import Progress
 from slurmpod.resolve import Resolved
 
 FILE_NAME = "_rehearsed.yaml"

@@ -17,8 +17,8 @@ from embedded_aws.isolation import isolated_environment, process_environment
 from embedded_aws.server import EmbeddedAws
 from slurmpod.cli.main import run
 from slurmpod.folders import node_executable
+from slurmpod.operations.deploy.cdk import CDK
 from slurmpod.rehearsal.bootstrap import bootstrap
-from slurmpod.rehearsal.cdk import CDK
 from tests.functional.assemblies import deploy
 from tests.golden_files import ROOT
 

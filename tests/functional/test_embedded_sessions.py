@@ -27,8 +27,8 @@ from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.isolation import isolated_environment
 from embedded_aws.server import EmbeddedAws
 from slurmpod.folders import node_executable
+from slurmpod.operations.deploy.cdk import CDK
 from slurmpod.rehearsal.bootstrap import bootstrap
-from slurmpod.rehearsal.cdk import CDK
 from tests.functional.assemblies import deploy
 from tests.functional.embedded_stacks import Outcome, Stacks
 from tests.golden_files import ROOT

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from slurmpod.operations.deploy.kept_assemblies import KeptAssemblies
 from slurmpod.platform_profiles.slurm_versions import SlurmVersion
-from slurmpod.rehearsal.kept_assemblies import KeptAssemblies
 from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.nodes.image import bake
 from slurmpod.rehearsal.shell import Shell

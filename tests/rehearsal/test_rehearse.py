@@ -19,9 +19,9 @@ import pytest
 from botocore.config import Config
 
 from slurmpod.folders import node_executable
+from slurmpod.operations.deploy.cdk import CDK
 from slurmpod.permissions.people import READING
 from slurmpod.platform_profiles.slurm_versions import DEFAULT_SLURM
-from slurmpod.rehearsal.cdk import CDK
 from slurmpod.rehearsal.nodes.folder import machines_cgroup
 from tests.rehearsal.conftest import PATIENCE_SECONDS, PROJECT, Workplace, make_workplace
 from tests.rehearsal.drill_job import ARGUMENTS, PLACE, SAVE_EVERY, STEPS, drill_job

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import app
+from slurmpod.operations.deploy.kept_assemblies import TAKEN
 from slurmpod.problems import ExitCode
-from slurmpod.rehearsal.kept_assemblies import TAKEN
 from tests.environment_files import EXAMPLES, FILES
 from tests.sound_environment import SOUND
 from tests.stacks.synthesis import CONTEXT, ROOT, Synthesized

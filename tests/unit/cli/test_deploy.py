@@ -18,12 +18,12 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli import deploy, main
 from slurmpod.cli.stack_work import StacksFailed, StackWork
 from slurmpod.operations.check_job import CheckedJob
+from slurmpod.operations.deploy.cdk import CdkFailed
+from slurmpod.operations.deploy.late_nodes import LateGroup
 from slurmpod.operations.difference import Difference
-from slurmpod.operations.late_nodes import LateGroup
 from slurmpod.operations.lifecycle import NodeReport
+from slurmpod.operations.progress import Progress
 from slurmpod.problems import ExitCode, Problem, Severity, Where
-from slurmpod.rehearsal.cdk import CdkFailed
-from slurmpod.rehearsal.progress import Progress
 from slurmpod.resolve import Resolved
 from tests.sound_environment import SOUND
 from tests.unit.cli.test_protection import compared, environment

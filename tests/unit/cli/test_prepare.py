@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from slurmpod.cli import prepare
+from slurmpod.operations.deploy.cdk import CdkFailed
 from slurmpod.problems import ExitCode
-from slurmpod.rehearsal.cdk import CdkFailed
 from slurmpod.rehearsal.nodes import preparation
 from slurmpod.rehearsal.nodes.additions import Additions, deb_file, named_additions
 from slurmpod.rehearsal.nodes.errors import BakeFailed

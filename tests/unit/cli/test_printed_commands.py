@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from slurmpod.cli.cdk_command import cdk_command
 from slurmpod.cli.main import parser_of
 from slurmpod.folders import app_folder
+from slurmpod.operations.deploy.cdk_command import cdk_command
 from slurmpod.reading.read import read
 from tests.golden_files import ROOT
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slurmpod.operations.progress import Progress
 from slurmpod.platform_profiles.loading import load
 from slurmpod.reading.read import Reading, read
-from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.unsupported import rehearsed_file
 from slurmpod.resolve import resolve
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Self
 
 from slurmpod.folders import app_folder, home, node_executable, node_options, npm_script
+from slurmpod.operations.deploy.assembly_key import assembly_key, digest_of_files
+from slurmpod.operations.deploy.kept_assemblies import TAKEN, KeptAssemblies
 from slurmpod.problems import InvalidEnvironment
 from slurmpod.reading.read import read
-from slurmpod.rehearsal.assembly_key import assembly_key, digest_of_files
-from slurmpod.rehearsal.kept_assemblies import TAKEN, KeptAssemblies
 from slurmpod.rules.check import all_sound
 
 CDK = "node_modules/aws-cdk/bin/cdk"

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from slurmpod.rehearsal import kept_assemblies
-from slurmpod.rehearsal.kept_assemblies import KeptAssemblies
+from slurmpod.operations.deploy import kept_assemblies
+from slurmpod.operations.deploy.kept_assemblies import KeptAssemblies
 
 STACK = {
     "type": "aws:cloudformation:stack",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from slurmpod.rehearsal.progress import Progress
+from slurmpod.operations.progress import Progress
 
 
 def test_what_a_script_prints_is_never_taken_for_markup() -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod.rehearsal import cdk as module
-from slurmpod.rehearsal.cdk import Cdk, CdkFailed
-from slurmpod.rehearsal.kept_assemblies import TAKEN
+from slurmpod.operations.deploy import cdk as module
+from slurmpod.operations.deploy.cdk import Cdk, CdkFailed
+from slurmpod.operations.deploy.kept_assemblies import TAKEN
 from tests.sound_environment import SOUND
 
 COMMAND_LINE = """

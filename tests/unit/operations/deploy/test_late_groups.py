@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from slurmpod.aws.cluster import ClusterState, ClusterView, GroupState, Node
-from slurmpod.operations.late_nodes import LateGroup, late_groups
+from slurmpod.operations.deploy.late_nodes import LateGroup, late_groups
 from tests.unit.operations.nodes import live
 
 LACKING = "We currently do not have sufficient capacity."

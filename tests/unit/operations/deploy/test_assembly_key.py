@@ -11,9 +11,9 @@ from types import MappingProxyType
 
 import pytest
 
+from slurmpod.operations.deploy import assembly_key as ingredients
+from slurmpod.operations.deploy.assembly_key import assembly_key, digest_of_files
 from slurmpod.reading.read import read
-from slurmpod.rehearsal import assembly_key as ingredients
-from slurmpod.rehearsal.assembly_key import assembly_key, digest_of_files
 from slurmpod.resolve import Resolved, resolve
 from tests.environment_files import FILES
 from tests.golden_files import ROOT
