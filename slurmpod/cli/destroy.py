@@ -17,9 +17,11 @@ from slurmpod.cli.confirmation import is_named
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.plan_text import what_stays
-from slurmpod.cli.stack_work import StackWork, stack_named, work_folder
+from slurmpod.cli.stacks import stack_named, way_back
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deploy.cdk import CDK_IS_MISSING, cdk_script
+from slurmpod.operations.deploy.stack_work import StackWork
+from slurmpod.operations.deploy.work_folder import work_folder
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.destroy import DestroyPlan, in_the_network, plan_destroy
 from slurmpod.operations.slurm_remote import RemoteSlurm
@@ -107,7 +109,8 @@ def _carry_out(
 
     What CloudFormation had begun before has ended by then, and may have destroyed some of them.
     """
-    try:
+    again = f"slurmpod destroy {shlex.quote(str(options.file))}"
+    with way_back(work, f"{again} --only {shlex.quote(options.only)}" if options.only else again):
         work.settle()
         plan = plan_destroy(work.live, inventory, only)
         if plan.is_nothing:
@@ -119,10 +122,6 @@ def _carry_out(
             work.run("stacks destroyed", work.cdk.destroy(plan.stacks))
         if plan.network and not in_the_network(inventory, work.resolved):
             work.run("network destroyed", work.cdk.destroy([plan.network]))
-    except KeyboardInterrupt:
-        only = f" --only {shlex.quote(options.only)}" if options.only else ""
-        work.say_interrupted(f"slurmpod destroy {shlex.quote(str(options.file))}{only}")
-        raise
 
 
 def save_records(work: StackWork) -> None:

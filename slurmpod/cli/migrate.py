@@ -20,12 +20,15 @@ from slurmpod.aws.cluster import ClusterView, Node
 from slurmpod.cli.changes_text import changes_text
 from slurmpod.cli.confirmation import is_named
 from slurmpod.cli.connect import has_plugin
-from slurmpod.cli.deploy import Work, is_prepared, is_stopped_by_the_account
+from slurmpod.cli.deploy import is_prepared, is_stopped_by_the_account
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.lifecycle import print_reports
 from slurmpod.cli.live_cluster import slurm_of
 from slurmpod.cli.output import counted, print_json, say, say_next
-from slurmpod.cli.stack_work import StacksFailed, work_folder
+from slurmpod.cli.stacks import way_back
+from slurmpod.operations.deploy.deployment import Deployment
+from slurmpod.operations.deploy.stack_work import StacksFailed, StackWork
+from slurmpod.operations.deploy.work_folder import work_folder
 from slurmpod.operations.difference import Difference
 from slurmpod.operations.migration.live import Asked, nodes_in_the_way
 from slurmpod.operations.migration.moves import (
@@ -62,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
     parser.add_argument("--yes", action="store_true", help="do it without asking for the name")
     parser.add_argument("--json", action="store_true", help="print what stayed as JSON")
-    parser.set_defaults(only=None, no_nodes=False)
+    parser.set_defaults(no_nodes=False)
 
 
 def run(options: argparse.Namespace) -> ExitCode:
@@ -75,13 +78,12 @@ def run(options: argparse.Namespace) -> ExitCode:
         if is_stopped_by_the_account(wanted):
             say("nothing was changed")
             return ExitCode.FAILED
-        again = f"slurmpod migrate {shlex.quote(str(options.file))}"
-        work = Work(options, wanted, clients, folder, "", again)
+        deployment = Deployment(StackWork.of(options.file, wanted.resolved, folder, clients))
         kept = _kept(folder / KEPT)
-        move = kept.move if kept else _move(work.difference)
+        move = kept.move if kept else _move(deployment.difference)
         if move is None:
-            return _nothing_to_do(work.difference, options.file)
-        migration = Migration(options, wanted, clients, folder, move, work)
+            return _nothing_to_do(deployment.difference, options.file)
+        migration = Migration(options, wanted, clients, folder, move, deployment)
         return migration.run(kept.picture if kept else None)
 
 
@@ -102,7 +104,7 @@ class Migration:
     clients: AwsClients
     folder: Path
     move: Move
-    work: Work
+    deployment: Deployment
 
     def run(self, before: Picture | None) -> ExitCode:
         """Make the move, or go on with one that has begun with `before`."""
@@ -139,6 +141,10 @@ class Migration:
             return ExitCode.FAILED
         return self._make(before)
 
+    @property
+    def _again(self) -> str:
+        return f"slurmpod migrate {shlex.quote(str(self.options.file))}"
+
     def _nodes(self) -> Sequence[Node]:
         return ClusterView(self.clients).nodes(self.wanted.resolved.name)
 
@@ -150,7 +156,8 @@ class Migration:
         """Deploy, run scripts, and compare; what is done already is not done again."""
         try:
             self._bring_records()
-            done = self.work.carry_out(sees_job=False)
+            with way_back(self.deployment.stacks, self._again):
+                done = self.deployment.carry_out(sees_job=False)
         except KeyboardInterrupt:
             if self.move is RECORDS:
                 say(SLURMDBD_IS_STOPPED)
@@ -185,9 +192,9 @@ class Migration:
         """Copy the job records, unless slurmdbd uses them in the other database by now."""
         resolved = self.wanted.resolved
         database = resolved.database
-        if self.move is not RECORDS or database is None or not self.work.difference.changes:
+        if self.move is not RECORDS or database is None or not self.deployment.difference.changes:
             return
-        self.work.deploy_before_the_cluster()
+        self.deployment.deploy_before_the_cluster()
         nodes = self._nodes()
         other = OtherDatabase(
             endpoint=str(database.endpoint),
@@ -222,7 +229,7 @@ class Migration:
 
     def _in_the_way(self, nodes: Sequence[Node], before: Picture) -> Iterator[str]:
         yield from self._other_changes()
-        deployed, resolved = self.work.difference.deployed, self.wanted.resolved
+        deployed, resolved = self.deployment.difference.deployed, self.wanted.resolved
         record = deployed.record if deployed and deployed.record else {}
         strategies = (
             (record.get("slurm") or {}).get("config_strategy"),
@@ -237,7 +244,7 @@ class Migration:
         yield from nodes_in_the_way(self.move, nodes)
 
     def _other_changes(self) -> Iterator[str]:
-        rest = others(self.move, self.work.difference.changes)
+        rest = others(self.move, self.deployment.difference.changes)
         if rest:
             told = changes_text(rest, self.wanted.resolved.name, self.wanted.source)
             yield f"these changes are for themselves, before or after the move:\n{told.rstrip()}"

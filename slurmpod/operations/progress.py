@@ -1,4 +1,4 @@
-"""Progress of a rehearsal on the screen: one line per stage, and what is going on right now."""
+"""Progress of long work on the screen: one line per stage, and what is going on right now."""
 
 from __future__ import annotations
 

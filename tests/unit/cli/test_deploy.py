@@ -8,7 +8,6 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,13 +15,12 @@ import pytest
 from slurmpod.aws.cluster import ClusterView, Node
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli import deploy, main
-from slurmpod.cli.stack_work import StacksFailed, StackWork
 from slurmpod.operations.check_job import CheckedJob
-from slurmpod.operations.deploy.cdk import CdkFailed
+from slurmpod.operations.deploy import deployment
 from slurmpod.operations.deploy.late_nodes import LateGroup
+from slurmpod.operations.deploy.stack_work import StackWork
 from slurmpod.operations.difference import Difference
 from slurmpod.operations.lifecycle import NodeReport
-from slurmpod.operations.progress import Progress
 from slurmpod.problems import ExitCode, Problem, Severity, Where
 from slurmpod.resolve import Resolved
 from tests.sound_environment import SOUND
@@ -55,8 +53,10 @@ class Command:
         self.patch = monkeypatch
         self.say("")
         monkeypatch.setenv("SLURMPOD_HOME", str(self.home))
-        for name, stand_in in self._stand_ins().items():
+        for name, stand_in in self._answers().items():
             monkeypatch.setattr(deploy, name, stand_in)
+        for name, stand_in in self._stand_ins().items():
+            monkeypatch.setattr(deployment, name, stand_in)
         monkeypatch.setattr(ClusterView, "nodes", lambda *_: self.there)
         monkeypatch.setattr(StackWork, "deploy", self._deploy)
         monkeypatch.setattr(StackWork, "settle", lambda _: None)
@@ -68,17 +68,22 @@ class Command:
     def say(self, answer: str) -> None:
         self.patch.setattr(sys, "stdin", io.StringIO(answer))
 
-    def _stand_ins(self) -> dict[str, Any]:
+    def _answers(self) -> dict[str, Any]:
+        """Return what the account, its preflight and this machine say."""
         return {
             "clients_of": lambda _: None,
-            "compared_with_deployed": lambda _, wanted: compared(
-                wanted, environment(2, protected=wanted.protected)
-            ),
-            "stale_nodes": self._stale_nodes,
             "asked": lambda _: None,
             "judge": lambda *_: self.problems,
             "cdk_script": lambda: Path("cdk"),
             "has_plugin": lambda: True,
+        }
+
+    def _stand_ins(self) -> dict[str, Any]:
+        return {
+            "compared_with_deployed": lambda _, wanted: compared(
+                wanted, environment(2, protected=wanted.protected)
+            ),
+            "stale_nodes": self._stale_nodes,
             "plan_rollout": self._plan_rollout,
             "run_rollout": self._rollout,
             "workers_of": lambda *_: None,
@@ -344,7 +349,7 @@ def test_an_account_that_does_not_answer_is_told(
     def refuse(*_: object) -> Difference:
         raise AwsUnavailable(f"cannot describe the stacks: {reason}")
 
-    command.patch.setattr(deploy, "compared_with_deployed", refuse)
+    command.patch.setattr(deployment, "compared_with_deployed", refuse)
     assert command("--yes") == ExitCode.FAILED
     assert capsys.readouterr().err == f"cannot describe the stacks: {reason}\n"
 
@@ -372,47 +377,3 @@ def test_a_machine_without_the_cdk_says_where_it_comes_from(
     command.patch.setattr(deploy, "cdk_script", lambda: None)
     assert command("--yes") == ExitCode.UNPREPARED
     assert "fix: slurmpod prepare" in capsys.readouterr().err
-
-
-class TestFailure:
-    """A command of the CDK that fails."""
-
-    @pytest.fixture
-    def work(self, tmp_path: Path) -> StackWork:
-        stacks = [
-            SimpleNamespace(name="dev-cluster", status="ROLLBACK_COMPLETE", failure="no room")
-        ]
-        live = SimpleNamespace(stacks=lambda: stacks)
-        return StackWork(
-            tmp_path / "dev.yaml",
-            environment(2),
-            tmp_path,
-            live,  # type: ignore[arg-type]
-            None,  # type: ignore[arg-type]
-            Progress(),
-        )
-
-    @pytest.mark.parametrize(
-        ("said", "told"),
-        [
-            ("dev-cluster failed: ...", "dev-cluster: no room\n"),
-            ("AccessDenied: sts:AssumeRole", "AccessDenied: sts:AssumeRole\n"),
-            ("Please run 'cdk bootstrap'", "npx cdk bootstrap -c env="),
-            ("TerminationProtection is enabled", "'protected: false' first: slurmpod deploy "),
-        ],
-    )
-    def test_is_told_with_its_reason_and_where_all_of_it_is(
-        self, work: StackWork, said: str, told: str
-    ) -> None:
-        class Run:
-            """A command that fails."""
-
-            def __enter__(self) -> None: ...
-            def __exit__(self, *_: object) -> None: ...
-            def wait(self, *_: object) -> None:
-                raise CdkFailed(said)
-
-        with pytest.raises(StacksFailed) as failed:
-            work.run("stacks deployed", Run())  # type: ignore[arg-type]
-        assert told in str(failed.value)
-        assert str(work.folder) in str(failed.value)

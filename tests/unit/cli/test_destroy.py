@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from slurmpod.aws.errors import AwsUnavailable, as_unavailable
 from slurmpod.aws.live_nodes import LiveNodes
 from slurmpod.cli import destroy, main
-from slurmpod.cli.stack_work import StackWork
+from slurmpod.operations.deploy.stack_work import StackWork
 from slurmpod.operations.destroy import DestroyPlan
 from slurmpod.operations.slurm_remote import RemoteSlurm
 from slurmpod.problems import ExitCode

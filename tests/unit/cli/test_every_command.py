@@ -21,12 +21,13 @@ from botocore.exceptions import ClientError
 from botocore.model import Shape
 
 from slurmpod.aws.session_manager import SessionRequest
-from slurmpod.cli import deploy, destroy, stack_work
+from slurmpod.cli import deploy, destroy
 from slurmpod.cli import logs as logs_command
 from slurmpod.cli import status as status_command
 from slurmpod.cli.main import run
 from slurmpod.operations import node_work, patch, scale
 from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.deploy.stack_work import StackWork
 from slurmpod.problems import ExitCode
 from tests.golden_files import ROOT
 from tests.unit.cli.every_command import (
@@ -89,7 +90,7 @@ class World:
 
         monkeypatch.setattr(BaseClient, "_make_api_call", call)
         monkeypatch.setattr(NodeSessions, "output", output)
-        monkeypatch.setattr(stack_work.StackWork, "run", lambda *_: self.note("cdk", changes=True))
+        monkeypatch.setattr(StackWork, "run", lambda *_: self.note("cdk", changes=True))
         for module in (deploy, destroy):
             monkeypatch.setattr(module, "cdk_script", lambda: Path("cdk"))
         monkeypatch.setattr(time, "sleep", lambda _: self.note("sleep"))

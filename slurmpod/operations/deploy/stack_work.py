@@ -1,13 +1,12 @@
-"""The CDK's command line at work on the stacks of an environment: its folder, progress and end."""
+"""The CDK's command line at work on the stacks of an environment: its progress, and its end."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -16,9 +15,6 @@ from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.stack import Stack
-from slurmpod.cli.output import say
-from slurmpod.environment.suggestion import did_you_mean
-from slurmpod.folders import home
 from slurmpod.operations.deploy.cdk import Cdk, CdkFailed, CdkRun
 from slurmpod.operations.deploy.cdk_command import cdk_command
 from slurmpod.operations.deployed import LiveEnvironment
@@ -34,41 +30,6 @@ IN_PROGRESS = "_IN_PROGRESS"
 
 class StacksFailed(WorkFailed):
     """Stacks could not be synthesized, deployed or destroyed."""
-
-
-def stack_named(resolved: Resolved, written: str) -> str | None:
-    """Return the name of a stack, also where it is written without the environment's.
-
-    None, after saying which there are, for one that there is not.
-    """
-    names = resolved.stacks.in_order()
-    for name in (written, f"{resolved.name}-{written}"):
-        if name in names:
-            return name
-    short = [name.removeprefix(f"{resolved.name}-") for name in names]
-    guess = did_you_mean(written, [*names, *short]) or f"it has {', '.join(names)}"
-    say(f"{resolved.name} has no stack '{written}'; {guess}")
-    return None
-
-
-@contextmanager
-def work_folder(resolved: Resolved) -> Iterator[Path]:
-    """Hold the folder for work on an environment's stacks; its logs stay there afterwards.
-
-    Raises:
-        WorkFailed: Another command on this machine holds it.
-    """
-    name = f"{resolved.account}-{resolved.region}-{resolved.name}"
-    folder = home() / "deployments" / name
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise WorkFailed(
-                f"another slurmpod on this machine is at work on {resolved.name}: wait for its end"
-            ) from None
-        yield folder
 
 
 @dataclass
@@ -128,15 +89,6 @@ class StackWork:
     def in_progress(self) -> list[str]:
         """Return the stacks on which CloudFormation works; raises AwsUnavailable."""
         return [each.name for each in self._stacks() if each.status.endswith(IN_PROGRESS)]
-
-    def say_interrupted(self, again: str) -> None:
-        """Say what goes on after Ctrl-C, and how to come back."""
-        going: list[str] = []
-        with suppress(AwsUnavailable):
-            going = self.in_progress()
-        if going:
-            say(f"CloudFormation goes on with {', '.join(going)}; nothing else is begun")
-        say(f"go on from there: {again}")
 
     def _wait(self, title: str, run: CdkRun, until: Callable[[], bool] = lambda: False) -> None:
         try:
