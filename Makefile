@@ -73,7 +73,7 @@ synth: setup ## Synthesize all environments together, with all findings as error
 
 golden: setup ## Refresh the golden files; review the diff before committing
 	@pytest -q --update-golden
-	@git status --short tests/golden environments docs embedded_aws/data
+	@git status --short tests/golden environments docs embedded_aws/data slurmpod/preflight/checks.json
 
 facts: setup ## Compare slurmpod/data/facts.csv with what AWS publishes by now; print what rests on a difference
 	@python -m tools.facts

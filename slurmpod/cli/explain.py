@@ -11,13 +11,13 @@ from slurmpod.cli.output import print_json, say
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs import lint
 from slurmpod.jobs.registry import Rule as JobRule
-from slurmpod.preflight.checks import PREFLIGHT, Check
+from slurmpod.preflight.listed import SHOWN, ListedCheck, listed_checks
 from slurmpod.problem_text import BOLD, paint
 from slurmpod.problems import ExitCode
 from slurmpod.rules.areas import AREAS, all_rules
 from slurmpod.rules.registry import Rule
 
-AnyRule = Rule | JobRule | Check
+AnyRule = Rule | JobRule | ListedCheck
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def _known_rules() -> Iterator[AnyRule]:
     """Yield the rules for environments, then those for batch scripts and accounts."""
     yield from all_rules()
     yield from lint.all_rules()
-    yield from PREFLIGHT.rules
+    yield from listed_checks()
 
 
 def _print_all(*, as_json: bool) -> None:
@@ -73,8 +73,7 @@ def _print_one(rule: AnyRule) -> None:
 
 
 def _as_data(rule: AnyRule) -> dict[str, str]:
-    names = ("id", "severity", "title", "why", "fix", "source")
-    return {name: str(getattr(rule, name)) for name in names}
+    return {name: str(getattr(rule, name)) for name in SHOWN}
 
 
 INTRODUCTION = """\

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from slurmpod.preflight import listed
+from slurmpod.preflight.checks import PREFLIGHT
 from slurmpod.preflight.facts import Quota
 from slurmpod.preflight.judge import judge
 from slurmpod.problem_text import problems_text
@@ -22,6 +24,12 @@ PAGE = ROOT / "docs" / "preflight.md"
 
 def test_the_table_of_checks_is_fresh(update_golden: bool) -> None:
     assert_matches(PAGE, with_checks(PAGE.read_text()), update=update_golden)
+
+
+def test_what_explain_shows_of_checks_is_fresh(update_golden: bool) -> None:
+    assert_matches(listed.FILE, listed.to_json(PREFLIGHT.rules), update=update_golden)
+    shown = [replace(check, judge=None) for check in PREFLIGHT.rules]
+    assert list(listed.listed_checks()) == shown
 
 
 def test_the_page_shows_a_problem_as_it_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,32 @@
+"""The checks as `slurmpod explain` shows them, for installations without what asks AWS.
+
+`checks.json` beside this file is made of the checks by `make golden`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from slurmpod.problems import Severity
+from slurmpod.rulebook import Rule
+
+ListedCheck = Rule[Callable[..., Any]]
+
+FILE = Path(__file__).with_name("checks.json")
+SHOWN = ("id", "severity", "title", "why", "fix", "source")
+
+
+def listed_checks() -> Iterator[ListedCheck]:
+    """Yield every check with all that is written of it, and nothing that judges."""
+    for each in json.loads(FILE.read_text(encoding="utf-8")):
+        severity = Severity(each.pop("severity"))
+        yield ListedCheck(**each, severity=severity, judge=None)
+
+
+def to_json(checks: Iterable[Rule[Any]]) -> str:
+    """Return the text of `checks.json`."""
+    listed = [{name: str(getattr(check, name)) for name in SHOWN} for check in checks]
+    return json.dumps(listed, indent=1, ensure_ascii=False) + "\n"
