@@ -1,17 +1,17 @@
-"""What docs/jobs.md says of repositories that become jobs."""
+"""The section of docs/jobs.md on `slurmpod job adopt`."""
 
 from __future__ import annotations
 
 ROWS = (
     (
         "torchtitan",
-        "`multinode_trainer.slurm`, found by itself",
+        "`multinode_trainer.slurm`, found automatically",
         "3",
         "rendered and linted",
     ),
     (
         "nanotron",
-        "`examples/mamba/run_multinode.sh`, found by itself, with `--set PROJECT_DIR=.`",
+        "`examples/mamba/run_multinode.sh`, found automatically, with `--set PROJECT_DIR=.`",
         "2",
         "rendered and linted",
     ),
@@ -40,7 +40,7 @@ ROWS = (
             "`SLURM_JOB_NUM_NODES` and `SLURM_NTASKS_PER_NODE`"
         ),
         "1",
-        "rendered and linted; its container has to be named",
+        "rendered and linted; its container must be named",
     ),
     (
         "DeepSpeedExamples",
@@ -79,42 +79,45 @@ _TEXT = """\
     slurmpod job submit environments/p5-prod.yaml titan
 
 reads the batch script of a repository, finds its launch command, and writes a job that starts the
-same program here: partition and nodes of the environment, one task for each node, torchrun under
-`srun --auto-resume=1`, requeue, a log that appends, NCCL and EFA as [own-program](#own-program)
-sets them. It shows the difference between the two scripts, and then everything that it left out:
-options and variables that describe another cluster, variables that are set in a branch, and other
-programs that the script runs, such as `module` or `mkdir`. The repository stays as it is. With
-`--out` its files (those that git tracks, if it is a git repository) are copied beside the job's
-into a folder outside it: the job runs there, and relative paths hold.
+same program here: partition and nodes of the environment, one task per node, torchrun under
+`srun --auto-resume=1`, requeue, a log that appends, NCCL and EFA as in [own-program](#own-program).
+The command shows the difference between the two scripts, and then everything that it left out:
+options and variables that describe another cluster, variables set in a branch, and other programs
+that the script runs, such as `module` or `mkdir`. The repository is not changed. With `--out` its
+files (in a git repository, those that git tracks) are copied beside the job's files into a folder
+outside it. The job runs there, so relative paths still work.
 
     slurmpod job adopt environments/p5-prod.yaml torchtitan --script multinode.slurm --nodes 2 \\
       --set CONFIG=llama3_8b --env NCCL_DEBUG=INFO --out titan8b
     slurmpod job adopt environments/p5-prod.yaml torchtitan --name tiny -- \\
       torchrun --nproc_per_node=8 -m torchtitan.train --config llama3_debugmodel
 
-`--script` names the script where not exactly one batch script trains; any shell script will do.
-`--set` says what a variable is, which the script leaves open, or `$1` (`--set 1=VALUE`); a command
-with values that nobody knows is refused. What stands behind `--` takes the place of a script.
-Programs of `deepspeed` and `composer` are started by torchrun, too, and get what these set beside
-it (`slurmpod_start.py`): `--local_rank`, NODE_RANK, CROSS_RANK, CROSS_SIZE and LOCAL_SIZE. Hosts
-and numbers of GPUs are left out, and other options refused. `accelerate` is refused: torchrun in
-its place could train something else without a word, as its configuration has a plugin and a
-precision.
-Name a program that takes RANK, WORLD_SIZE and LOCAL_RANK from its environment.
-Packages are not installed: `job venv --from` pins what the repository names. Paths of
-data and checkpoints that are on no shared file system are named.
+| option | meaning |
+|---|---|
+| `--script` | the script, unless exactly one batch script trains. Any shell script is accepted |
+| `--set` | the value of a variable that the script does not set, or of `$1` (`--set 1=VALUE`). A command with unknown values is refused |
+| after `--` | a command in place of a script |
 
-This was tried on launch scripts of eight public trainers as they were in 2026, with
-`environments/p5-prod.yaml`. `job lint --env` finds nothing in any job that was rendered.
+- Programs of `deepspeed` and `composer` are started by torchrun, with the option and variables that
+  these launchers set (`slurmpod_start.py`): `--local_rank`, NODE_RANK, CROSS_RANK, CROSS_SIZE and
+  LOCAL_SIZE. Hosts and numbers of GPUs are left out; other options are refused.
+- `accelerate` is refused: its configuration sets a plugin and a precision, so torchrun could
+  silently train something else. Name a program that reads RANK, WORLD_SIZE and LOCAL_RANK from its
+  environment.
+- Packages are not installed: `job venv --from` pins the repository's packages.
+- Paths of data and checkpoints that are not on a shared file system are listed.
+
+This was tested with launch scripts of eight public trainers as of 2026, with
+`environments/p5-prod.yaml`. `job lint --env` reports no problem in any rendered job.
 
 | repository | script or command | problems of the original | result |
 |---|---|---|---|
 $ROWS
 
-The last one ran with Lightning 2.6.6 and PyTorch 2.13, its `step.sh` started by hand with stand-ins
-for Slurm. The others did not train here: their packages and GPUs were not there. That a module of a
-user's own package trains under such a job was run on two nodes of a rehearsal, with a program of
-the same shape.
+The last one ran with Lightning 2.6.6 and PyTorch 2.13: its `step.sh` was started by hand, with
+stand-ins for Slurm. The others were not trained, for lack of their packages and of GPUs. A program
+of the same shape, a module of a user's own package, trained in such a job on two nodes of a
+rehearsal.
 """
 
 ADOPTION = _TEXT.replace("$ROWS", "\n".join(f"| {' | '.join(row)} |" for row in ROWS))

@@ -1,14 +1,14 @@
-"""What docs/jobs.md says of the techniques of the documents that this project began with."""
+"""The section of docs/jobs.md on the techniques of the documents that this project began with."""
 
 from __future__ import annotations
 
 INTRODUCTION = """\
-## Techniques, and where they are
+## Techniques
 
-AWS's posts and examples on HyperPod, SMP, the Training Compiler, Trainium and distributed training,
-with which this project began, name these techniques. What is not here has its reason.
+These techniques come from AWS's posts and examples on HyperPod, SMP, the Training Compiler,
+Trainium and distributed training, with which this project began.
 
-| Technique | Where it is | What differs, or why it is not here |
+| Technique | Where | Difference, or reason why it is missing |
 |---|---|---|
 """
 
@@ -27,7 +27,7 @@ TECHNIQUES = (
     ("Tensor parallelism with FSDP", f"{SMP}, [`pretrain`](#pretrain)", ""),
     ("Context parallelism", "[`smp2-llama`](#smp2-llama), [`pretrain`](#pretrain)", ""),
     (
-        "Experts on processes of their own",
+        "Expert parallelism",
         "[`smp2-llama`](#smp2-llama)",
         "`pretrain` shards and splits experts instead",
     ),
@@ -36,29 +36,29 @@ TECHNIQUES = (
     (
         "Delayed initialization of parameters",
         f"{SMP}, [`pretrain`](#pretrain)",
-        "`train-fsdp2` makes the whole model in each process",
+        "`train-fsdp2` creates the whole model in each process",
     ),
     ("`tensor_parallel_seed`", "`random_seed`", "SMP renamed it"),
-    ("SMDDP's AllGather", "`backend: smddp` of [`smp2-llama`](#smp2-llama)", "P4d and P4de alone"),
-    ("FP8 (Transformer Engine)", NONE, "no accelerator was here to show that its losses are right"),
+    ("SMDDP's AllGather", "`backend: smddp` of [`smp2-llama`](#smp2-llama)", "P4d and P4de only"),
+    ("FP8 (Transformer Engine)", NONE, "no accelerator was available to check its losses"),
     (
         "Training Compiler",
         COMPILE,
-        "AWS releases it no more: `torch.compile` beside the same training as it is",
+        "AWS no longer releases it: `torch.compile` beside the same training without it",
     ),
     (
         "fp16 on T4",
         COMPILE,
-        "with scaled losses; losses in fp16 were compared on CPUs alone",
+        "with scaled losses; losses in fp16 were compared on CPUs only",
     ),
     (
-        "A batch of 10 as it is beside 20 compiled",
+        "A batch of 10 uncompiled beside 20 compiled",
         NONE,
-        "both ways have the same batch, as their losses are compared; submit two jobs for two",
+        "both use the same batch, because their losses are compared; submit two jobs instead",
     ),
     (
         "A learning rate of 5e-5 / 32 for each sample",
-        f"{COMPILE}, [`job plan`](#what-a-training-needs)",
+        f"{COMPILE}, [`job plan`](#plan-a-training)",
         "",
     ),
     ("`train_runtime`, samples and steps per second", COMPILE, "as JSON and for Prometheus"),
@@ -70,7 +70,7 @@ TECHNIQUES = (
     (
         "LAMB, with a learning rate of 6e-3",
         NONE,
-        "PyTorch has no LAMB; AdamW with 1e-4 has its place",
+        "PyTorch has no LAMB; AdamW with 1e-4 replaces it",
     ),
     (
         "`overlapping_allreduce`, fp16 all-reduce",
@@ -87,7 +87,7 @@ TECHNIQUES = (
     (
         "DeepSpeed, Lightning, Megatron-LM, NeMo",
         "[`job adopt`](#a-repository-of-your-own)",
-        "no recipes of their own",
+        "no separate recipes",
     ),
     (
         "Horovod, tf.distribute, Ray",
@@ -106,19 +106,19 @@ TECHNIQUES = (
     (
         "NeuronX NeMo Megatron for Llama 2 on Trn1",
         TRN1,
-        "its program is gone: AWS's for NeuronX Distributed, with the same numbers",
+        "its program no longer exists: AWS's for NeuronX Distributed, with the same numbers",
     ),
-    ("Compiling ahead (`neuron_parallel_compile`)", TRN1, "a job of its own"),
+    ("Compiling ahead (`neuron_parallel_compile`)", TRN1, "a separate job"),
     ("Stochastic rounding", f"`stochastic_rounding` of {TRN1}", ""),
     (
         "neuron-top, TensorBoard, a profile",
         "[`neuron-monitor`](monitoring.md)",
-        "measures of nodes alone: no recipe has a profile as an option",
+        "metrics of nodes only: no recipe has an option for a profile",
     ),
     (
         "A model that answers requests (GPT-J)",
         "[`services.endpoint`](services.md)",
-        "no command here asks it: AWS's command line does",
+        "slurmpod has no command to query it: use AWS's command line",
     ),
     ("Notebooks", "[`services.notebook`](services.md)", ""),
 )

@@ -36,7 +36,7 @@ def _in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(COMMANDS) == 23
+    assert len(COMMANDS) == 24
     Path("ddp.yaml").write_text("steps: 50\n")
     (tiny_folder(Path(), "trainer") / "requirements.txt").write_text("-e .\n")
     Path("torchtitan").mkdir()
