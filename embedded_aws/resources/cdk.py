@@ -246,7 +246,7 @@ class BucketDeployment(Provider):
                 Bucket=bucket,
                 Key=key,
                 Body=content,
-                ContentType=_content_type(key),
+                ContentType=mimetypes.guess_type(key)[0] or "binary/octet-stream",
                 Metadata=request.properties.get("UserMetadata", {}),
             )
         if _switch(request.properties, "Prune"):
@@ -313,10 +313,6 @@ def _prefix(properties: Mapping[str, Any]) -> str:
 def _switch(properties: Mapping[str, Any], name: str) -> bool:
     """Read a switch; every switch of the function is on unless it is turned off."""
     return str(properties.get(name, "true")).lower() == "true"
-
-
-def _content_type(key: str) -> str:
-    return mimetypes.guess_type(key)[0] or "binary/octet-stream"
 
 
 def _keys(s3: S3Client, bucket: str, prefix: str) -> Iterator[str]:

@@ -167,14 +167,13 @@ def _lifecycle_rule(given: Mapping[str, Any]) -> dict[str, Any]:
     if any(value is not None for value in expiration.values()):
         rule["Expiration"] = {k: v for k, v in expiration.items() if v is not None}
     if "Transitions" in remaining:
-        rule["Transitions"] = [_transition(t) for t in remaining.pop("Transitions")]
+        rule["Transitions"] = [
+            {"Days": t["TransitionInDays"], "StorageClass": t["StorageClass"]}
+            for t in remaining.pop("Transitions")
+        ]
     for name in sorted(remaining):
         raise ProviderError(f"{name} of a lifecycle rule is not supported by the embedded AWS")
     return rule
-
-
-def _transition(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {"Days": given["TransitionInDays"], "StorageClass": given["StorageClass"]}
 
 
 _CONFIGURATIONS: Final = {

@@ -82,7 +82,7 @@ def node_shape(cluster: Cluster, node: ClusterNode) -> Shape:
         "PrivateDnsHostname": node.private_dns_hostname,
         "CurrentImageId": node.image_id,
         "DesiredImageId": group.image_id,
-        "CapacityType": _capacity_type(group),
+        "CapacityType": next(iter(group.request.get("CapacityRequirements", ())), None),
         **_given(group.request, _NODE_ECHO),
         **_software(node),
     }
@@ -137,10 +137,6 @@ def _image_in_use(group: InstanceGroup, members: Sequence[ClusterNode]) -> str |
     """Return the image that some node still has while others have the desired one already."""
     images = {node.image_id for node in members} - {group.image_id}
     return images.pop() if images else group.image_id
-
-
-def _capacity_type(group: InstanceGroup) -> str | None:
-    return next(iter(group.request.get("CapacityRequirements", ())), None)
 
 
 def _active_operations(cluster: Cluster, group: InstanceGroup) -> Shape | None:

@@ -52,7 +52,7 @@ def restore(machine: Machine, backup: RecordsBackup, region: str) -> bool:
     A database with records is left alone. Raises CommandFailed where the bucket does not answer: an
     empty database would be saved over the good one.
     """
-    if machine.read(RESTORING) is None and not _is_empty(machine):
+    if machine.read(RESTORING) is None and _tables(machine):
         return False
     if not _is_there(machine, backup, region):
         return False
@@ -68,10 +68,6 @@ def last_job(machine: Machine) -> int:
     """Return the highest number of a job in the database on this node; 0 where it has none."""
     tables = [each for each in _tables(machine) if each.endswith(_JOBS)]
     return max((int(_asked(machine, _LAST_JOB.format(table))) for table in tables), default=0)
-
-
-def _is_empty(machine: Machine) -> bool:
-    return not _tables(machine)
 
 
 def _tables(machine: Machine) -> list[str]:

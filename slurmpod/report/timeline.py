@@ -216,15 +216,14 @@ def _chosen(nodes: Sequence[NodeRun]) -> list[NodeRun]:
         by_end, key=lambda node: (node.report.succeeded, first[node.report.group] is not node)
     )
     shown = {id(node) for node in ranked[:MOST_NODES]}
-    places = {group: place for place, group in enumerate(dict.fromkeys(_groups(nodes)))}
+    places = {
+        group: place
+        for place, group in enumerate(dict.fromkeys(node.report.group for node in nodes))
+    }
     return sorted(
         (node for node in nodes if id(node) in shown),
         key=lambda node: (places[node.report.group], node.report.name),
     )
-
-
-def _groups(nodes: Iterable[NodeRun]) -> Iterator[str]:
-    return (node.report.group for node in nodes)
 
 
 def _links(stacks: Sequence[StackRun], nodes: Sequence[NodeRun], now: datetime) -> Iterator[Link]:

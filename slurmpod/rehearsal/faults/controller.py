@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from slurmpod.rehearsal.faults.cluster import FaultCluster, NodeLog
+from slurmpod.rehearsal.faults.cluster import FaultCluster
 from slurmpod.rehearsal.faults.fault import Fault
 from slurmpod.rehearsal.faults.steady_job import SteadyJob
 from slurmpod.rehearsal.faults.watch import Watch
@@ -102,7 +102,9 @@ def _database_down(cluster: FaultCluster, watch: Watch) -> None:
         before.finish()
         watch.until("slurmctld keeps records", lambda: waiting_records(cluster) > 0, wanted=True)
         first = waiting_records(cluster)
-        watch.until("it says why, each time", lambda: _refusals(log) >= _REFUSALS, wanted=True)
+        watch.until(
+            "it says why, each time", lambda: log.new().count(_REFUSED) >= _REFUSALS, wanted=True
+        )
         during.finish()
         after = SteadyJob.start(cluster, watch)
         watch.until("more wait", lambda: waiting_records(cluster) > first, wanted=True)
@@ -136,10 +138,6 @@ def waiting_records(cluster: FaultCluster) -> int:
     shown = cluster.user.run(["sdiag"])
     found = re.search(r"DBD Agent queue size:\s*(\d+)", shown)
     return int(found.group(1)) if found else -1
-
-
-def _refusals(log: NodeLog) -> int:
-    return log.new().count(_REFUSED)
 
 
 def _sacct_answers(cluster: FaultCluster) -> bool:

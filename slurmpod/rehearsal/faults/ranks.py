@@ -79,10 +79,6 @@ def _loader_on(cluster: FaultCluster, node: str) -> str:
     return found[0]
 
 
-def _stop(cluster: FaultCluster, node: str, pid: str) -> None:
-    cluster.root(node).run(["kill", "-STOP", pid])
-
-
 @contextmanager
 def _crawling(cluster: FaultCluster, node: str) -> Iterator[None]:
     """Let the process of a training run for less than a tenth of the time, within the block."""
@@ -119,7 +115,7 @@ def _strike(
     nodes: Sequence[str],
 ) -> None:
     """Stop a process on the last node of a job."""
-    _stop(cluster, nodes[-1], find(cluster, nodes[-1]))
+    cluster.root(nodes[-1]).run(["kill", "-STOP", find(cluster, nodes[-1])])
     watch.injected(f"{what} on {nodes[-1]} is stopped")
 
 

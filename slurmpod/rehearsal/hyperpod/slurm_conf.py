@@ -175,7 +175,7 @@ def rewritten(current: str, wanted: str, strategy: str) -> str:
     """
     if strategy == OVERWRITE:
         return wanted
-    entries = _entries(wanted)
+    entries = {key: line for line in wanted.splitlines() if (key := _key(line))}
     kept = []
     for line in current.splitlines():
         key = _key(line)
@@ -205,10 +205,6 @@ def partition_drift(current: str, expected: Mapping[str, tuple[str, ...]]) -> st
         return f"no instance group defines the partition {', '.join(unknown)}"
     different = sorted(name for name in expected if set(found.get(name, ())) != set(expected[name]))
     return f"other nodes are in the partition {', '.join(different)}" if different else ""
-
-
-def _entries(text: str) -> dict[tuple[str, str], str]:
-    return {key: line for line in text.splitlines() if (key := _key(line))}
 
 
 def _key(line: str) -> tuple[str, str] | None:
