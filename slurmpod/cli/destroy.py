@@ -10,29 +10,23 @@ from pathlib import Path
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.errors import AwsUnavailable, code_of
 from slurmpod.aws.inventory import AccountInventory
-from slurmpod.aws.live_nodes import LiveNodes
 from slurmpod.cli.confirmation import is_named
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.plan_text import what_stays
 from slurmpod.cli.stacks import stack_named, way_back
-from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deploy.cdk import CDK_IS_MISSING, cdk_script
 from slurmpod.operations.deploy.stack_work import StackWork
 from slurmpod.operations.deploy.work_folder import work_folder
 from slurmpod.operations.deployed import require_account
-from slurmpod.operations.destroy import DestroyPlan, in_the_network, plan_destroy
-from slurmpod.operations.slurm_remote import RemoteSlurm
+from slurmpod.operations.destroy import DestroyPlan, destroy, plan_destroy
 from slurmpod.plan.amounts import per_month
 from slurmpod.plan.plan import plan_of
 from slurmpod.plan.prices import bundled_prices
-from slurmpod.problems import ExitCode, WorkFailed
+from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.database import records_key
-
-NO_CLUSTER = "ResourceNotFound"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +60,8 @@ def run(options: argparse.Namespace) -> ExitCode:
         if not is_named(wanted.environment, options, "destroy it"):
             say("nothing was destroyed")
             return ExitCode.FAILED
-        _carry_out(work, inventory, options, only)
+        with way_back(work, _again(options)):
+            destroy(work, inventory, only)
         return _end(plan_destroy(work.live, inventory), resolved, options)
 
 
@@ -102,51 +97,6 @@ def _refusal(resolved: Resolved) -> ExitCode | None:
     return None
 
 
-def _carry_out(
-    work: StackWork, inventory: AccountInventory, options: argparse.Namespace, only: str
-) -> None:
-    """Destroy the stacks, and the network's once nothing is in it; raises StacksFailed.
-
-    What CloudFormation had begun before has ended by then, and may have destroyed some of them.
-    """
-    again = f"slurmpod destroy {shlex.quote(str(options.file))}"
-    with way_back(work, f"{again} --only {shlex.quote(options.only)}" if options.only else again):
-        work.settle()
-        plan = plan_destroy(work.live, inventory, only)
-        if plan.is_nothing:
-            return
-        if work.resolved.stacks.cluster in plan.stacks and records_key(work.resolved):
-            save_records(work)
-        work.run("templates synthesized", work.cdk.synthesize(options.file))
-        if plan.stacks:
-            work.run("stacks destroyed", work.cdk.destroy(plan.stacks))
-        if plan.network and not in_the_network(inventory, work.resolved):
-            work.run("network destroyed", work.cdk.destroy([plan.network]))
-
-
-def save_records(work: StackWork) -> None:
-    """Save the job records of the controller, which go with its disk.
-
-    A stack may be there without its cluster: it was rolled back, or its deletion has failed.
-
-    Raises:
-        WorkFailed: There is no copy: nothing has been destroyed.
-    """
-    resolved, nodes = work.resolved, work.nodes
-    try:
-        live = LiveNodes(nodes.clients, resolved.name).all()
-        with work.progress.stage("job records saved"):
-            RemoteSlurm.of(resolved, nodes, live, NodeSessions(nodes.clients)).save_records()
-    except AwsUnavailable as error:
-        if code_of(error) == NO_CLUSTER:
-            say(f"{resolved.name} has no cluster, so that there are no job records to save")
-            return
-        raise WorkFailed(
-            f"nothing was destroyed, as the job records could not be saved: {error}\n"
-            "  fix: mend it, or take slurm.records_backup out of the file to destroy without a copy"
-        ) from error
-
-
 def _end(plan: DestroyPlan, resolved: Resolved, options: argparse.Namespace) -> ExitCode:
     """Tell what there is now, and name the next command."""
     if options.json:
@@ -164,6 +114,11 @@ def _end(plan: DestroyPlan, resolved: Resolved, options: argparse.Namespace) -> 
         say(f"stacks that are left: {', '.join((*plan.stacks, plan.network)).rstrip(', ')}")
         say_next("deploy", options.file)
     return ExitCode.OK
+
+
+def _again(options: argparse.Namespace) -> str:
+    only = f" --only {shlex.quote(options.only)}" if options.only else ""
+    return f"slurmpod destroy {shlex.quote(str(options.file))}{only}"
 
 
 def _deletion(holder: str, resolved: Resolved) -> str:

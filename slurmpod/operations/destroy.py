@@ -1,4 +1,4 @@
-"""What of an environment can be destroyed now, and what has to go before the rest can.
+"""What of an environment can be destroyed now, what has to go before the rest can, and doing it.
 
 A file system that outlives its stack lives in the network, and so do a database and a notebook
 instance that are kept: CloudFormation cannot delete subnets in use.
@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from slurmpod.aws.errors import AwsUnavailable, code_of
 from slurmpod.aws.inventory import AccountInventory
+from slurmpod.aws.live_nodes import LiveNodes
+from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.deploy.stack_work import StackWork
 from slurmpod.operations.deployed import LiveEnvironment
+from slurmpod.operations.slurm_remote import RemoteSlurm
+from slurmpod.problems import WorkFailed
 from slurmpod.resolve import Resolved
+from slurmpod.resolve.database import records_key
 from slurmpod.resolve.environment import ENVIRONMENT_TAG
 
 DATABASE = "AWS::RDS::DBInstance"
 NOTEBOOK = "AWS::SageMaker::NotebookInstance"
+NO_CLUSTER = "ResourceNotFound"
 
 
 @dataclass(frozen=True)
@@ -78,3 +86,46 @@ def _keeps_data(resolved: Resolved) -> bool:
     if resolved.notebook:
         made.append(resolved.notebook.settings.on_delete)
     return "retain" in made
+
+
+def destroy(work: StackWork, inventory: AccountInventory, only: str) -> None:
+    """Destroy the stacks, and the network's once nothing is in it; raises StacksFailed.
+
+    What CloudFormation had begun before has ended by then, and may have destroyed some of them.
+    """
+    work.settle()
+    plan = plan_destroy(work.live, inventory, only)
+    if plan.is_nothing:
+        return
+    if work.resolved.stacks.cluster in plan.stacks and records_key(work.resolved):
+        _save_records(work)
+    work.run("templates synthesized", work.cdk.synthesize(work.file))
+    if plan.stacks:
+        work.run("stacks destroyed", work.cdk.destroy(plan.stacks))
+    if plan.network and not in_the_network(inventory, work.resolved):
+        work.run("network destroyed", work.cdk.destroy([plan.network]))
+
+
+def _save_records(work: StackWork) -> None:
+    """Save the job records of the controller, which go with its disk.
+
+    A stack may be there without its cluster: it was rolled back, or its deletion has failed.
+
+    Raises:
+        WorkFailed: There is no copy: nothing has been destroyed.
+    """
+    resolved, nodes = work.resolved, work.nodes
+    try:
+        live = LiveNodes(nodes.clients, resolved.name).all()
+        with work.progress.stage("job records saved"):
+            RemoteSlurm.of(resolved, nodes, live, NodeSessions(nodes.clients)).save_records()
+    except AwsUnavailable as error:
+        if code_of(error) == NO_CLUSTER:
+            work.progress.note(
+                f"{resolved.name} has no cluster, so that there are no job records to save"
+            )
+            return
+        raise WorkFailed(
+            f"nothing was destroyed, as the job records could not be saved: {error}\n"
+            "  fix: mend it, or take slurm.records_backup out of the file to destroy without a copy"
+        ) from error

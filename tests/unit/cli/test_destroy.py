@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 from slurmpod.aws.errors import AwsUnavailable, as_unavailable
 from slurmpod.aws.live_nodes import LiveNodes
 from slurmpod.cli import destroy, main
+from slurmpod.operations import destroy as destroying
 from slurmpod.operations.deploy.stack_work import StackWork
 from slurmpod.operations.destroy import DestroyPlan
 from slurmpod.operations.slurm_remote import RemoteSlurm
@@ -41,8 +42,9 @@ class Command:
             monkeypatch.setattr(destroy, name, lambda _: None)
         monkeypatch.setattr(destroy, "require_account", lambda *_: None)
         monkeypatch.setattr(destroy, "cdk_script", lambda: Path("cdk"))
-        monkeypatch.setattr(destroy, "plan_destroy", lambda *_: self.plans.pop(0))
-        monkeypatch.setattr(destroy, "in_the_network", lambda *_: self.plans[0].holders)
+        for module in (destroy, destroying):
+            monkeypatch.setattr(module, "plan_destroy", lambda *_: self.plans.pop(0))
+        monkeypatch.setattr(destroying, "in_the_network", lambda *_: self.plans[0].holders)
         monkeypatch.setattr(StackWork, "cdk", Cdk())
         monkeypatch.setattr(StackWork, "run", self._run)
         monkeypatch.setattr(StackWork, "settle", lambda _: None)
