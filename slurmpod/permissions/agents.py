@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slurmpod.permissions.permission import (
-    ALL_NODES,
     InNetwork,
     Permission,
+    Policy,
     Scope,
     Target,
     on_all,
@@ -82,21 +82,20 @@ def _alarms(scope: Scope) -> Iterator[Target]:
         yield Target(("*",))
 
 
+_NETWORK = Policy("Network", source=ROLE_IN_A_VPC)
+_AGENTS = Policy("Agents", needed_by="HyperPod's agents on the nodes", source=MANAGED_POLICY)
+
 PLATFORM: tuple[Permission[Scope], ...] = (
-    Permission(
-        policy="Network",
+    _NETWORK.allows(
         sid="CreateNetworkInterfaces",
         actions=("ec2:CreateNetworkInterface",),
         resource="network interfaces of the account and Region, in the environment's subnets, with "
         "its security groups only",
         needed_by="HyperPod, for every new node",
-        roles=ALL_NODES,
         why="Instances run in an account of the service; interfaces put them into your VPC.",
-        source=ROLE_IN_A_VPC,
         targets=new_interfaces,
     ),
-    Permission(
-        policy="Network",
+    _NETWORK.allows(
         sid="ManageNetworkInterfaces",
         actions=(
             "ec2:CreateNetworkInterfacePermission",
@@ -106,70 +105,49 @@ PLATFORM: tuple[Permission[Scope], ...] = (
         ),
         resource="network interfaces of the account and Region",
         needed_by="HyperPod, for every new, replaced or deleted node",
-        roles=ALL_NODES,
         why="HyperPod lets its instance use the interface, names it, and removes it in the end.",
-        source=ROLE_IN_A_VPC,
         targets=own_interfaces,
     ),
-    Permission(
-        policy="Network",
+    _NETWORK.allows(
         sid="DetachNetworkInterfaces",
         actions=("ec2:DetachNetworkInterface",),
         resource="network interfaces of the account and Region, on instances of any account: "
         "theirs is the service's",
         needed_by="HyperPod, when it replaces a node",
-        roles=ALL_NODES,
         why="A new instance takes the address of the faulty one over, with its interface.",
-        source=ROLE_IN_A_VPC,
         targets=_interfaces_on_instances,
     ),
-    Permission(
-        policy="Network",
+    _NETWORK.allows(
         sid="DescribeNetwork",
         actions=DESCRIBE_NETWORK,
         resource="`*`: IAM knows no narrower one",
         needed_by="HyperPod, before it makes interfaces",
-        roles=ALL_NODES,
         why="HyperPod looks at the subnets and security groups that the request names.",
-        source=ROLE_IN_A_VPC,
         targets=on_all,
     ),
-    Permission(
-        policy="Agents",
+    _AGENTS.allows(
         sid="CreateLogGroups",
         actions=("logs:CreateLogGroup",),
         resource=f"log groups below {LOG_GROUPS}/, of this cluster's name",
-        needed_by="HyperPod's agents on the nodes",
-        roles=ALL_NODES,
         why="What lifecycle scripts and health checks write is kept in CloudWatch Logs.",
-        source=MANAGED_POLICY,
         targets=_log_groups,
     ),
-    Permission(
-        policy="Agents",
+    _AGENTS.allows(
         sid="WriteLogs",
         actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
         resource=f"log streams below {LOG_GROUPS}/, of this cluster's name",
-        needed_by="HyperPod's agents on the nodes",
-        roles=ALL_NODES,
         why="What lifecycle scripts and health checks write is kept in CloudWatch Logs.",
-        source=MANAGED_POLICY,
         targets=_log_streams,
     ),
-    Permission(
-        policy="Agents",
+    _AGENTS.allows(
         sid="PutMetrics",
         actions=("cloudwatch:PutMetricData",),
         resource="`*`: IAM knows no narrower one",
         condition=f"`cloudwatch:namespace` is {LOG_GROUPS}",
-        needed_by="HyperPod's agents on the nodes",
-        roles=ALL_NODES,
         why="Agents report the health of nodes as metrics.",
-        source=MANAGED_POLICY,
         targets=_metrics,
     ),
-    Permission(
-        policy="Agents",
+    _AGENTS.allows(
         sid="TakeSessions",
         actions=(
             "ssmmessages:CreateControlChannel",
@@ -179,29 +157,23 @@ PLATFORM: tuple[Permission[Scope], ...] = (
         ),
         resource="`*`: IAM knows no narrower one",
         needed_by="the Systems Manager agent on the nodes",
-        roles=ALL_NODES,
         why="Sessions reach nodes through a channel that the node itself opens.",
-        source=MANAGED_POLICY,
         targets=on_all,
     ),
-    Permission(
-        policy="VolumeKeys",
+    Policy("VolumeKeys").allows(
         sid="UseVolumeKeys",
         actions=("kms:CreateGrant", "kms:DescribeKey"),
         resource="the keys that groups name for their volumes",
         needed_by="HyperPod, for the volumes of every new node",
-        roles=ALL_NODES,
         why="HyperPod encrypts volumes with your keys.",
         source=VOLUME_KEYS,
         targets=_keys_of_volumes,
     ),
-    Permission(
-        policy="Updates",
+    Policy("Updates").allows(
         sid="DescribeAlarms",
         actions=("cloudwatch:DescribeAlarms",),
         resource="`*`: composite alarms are shown to nobody who may see less",
         needed_by="HyperPod, while it updates nodes",
-        roles=ALL_NODES,
         why="HyperPod watches the alarms that turn an update back.",
         source=ROLLBACK,
         targets=_alarms,
@@ -244,71 +216,56 @@ def _key_of_records(scope: Scope) -> Iterator[Target]:
     return _session_key(scope) if scope.sessions and scope.sessions.bucket else iter(())
 
 
+_SESSIONS = Policy(
+    "Sessions",
+    needed_by="the Systems Manager agent, when a session starts",
+    source=INSTANCE_PROFILE,
+)
+
 SESSIONS: tuple[Permission[Scope], ...] = (
-    Permission(
-        policy="Sessions",
+    _SESSIONS.allows(
         sid="RecordSessions",
         actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
         resource="the environment's log group of sessions",
         needed_by="the Systems Manager agent, during sessions",
-        roles=ALL_NODES,
         why="What is typed and shown in sessions is kept.",
-        source=INSTANCE_PROFILE,
         targets=_group_of_records,
     ),
-    Permission(
-        policy="Sessions",
+    _SESSIONS.allows(
         sid="FindSessionRecords",
         actions=("logs:DescribeLogGroups",),
         resource="`*`: IAM knows no narrower one",
-        needed_by="the Systems Manager agent, when a session starts",
-        roles=ALL_NODES,
         why="The agent starts no session before it has seen that its records are encrypted.",
-        source=INSTANCE_PROFILE,
         targets=_groups_of_records,
     ),
-    Permission(
-        policy="Sessions",
+    _SESSIONS.allows(
         sid="RecordSessions",
         actions=("s3:PutObject",),
         resource=f"objects below {SESSION_PREFIX} in the environment's bucket of sessions",
         needed_by="the Systems Manager agent, when a session ends",
-        roles=ALL_NODES,
         why="What was typed and shown in sessions is kept.",
-        source=INSTANCE_PROFILE,
         targets=_recorded_objects,
     ),
-    Permission(
-        policy="Sessions",
+    _SESSIONS.allows(
         sid="FindSessionRecords",
         actions=("s3:GetEncryptionConfiguration",),
         resource="the environment's bucket of sessions",
-        needed_by="the Systems Manager agent, when a session starts",
-        roles=ALL_NODES,
         why="The agent starts no session before it has seen that its records are encrypted.",
-        source=INSTANCE_PROFILE,
         targets=_bucket_of_records,
     ),
-    Permission(
-        policy="Sessions",
+    _SESSIONS.allows(
         sid="UseSessionKey",
         actions=("kms:Decrypt",),
         resource="access.sessions.kms_key_arn; a key that slurmpod makes lets nodes in by itself",
-        needed_by="the Systems Manager agent, when a session starts",
-        roles=ALL_NODES,
         why="Client and node agree on a data key of this key.",
-        source=INSTANCE_PROFILE,
         targets=_session_key,
     ),
-    Permission(
-        policy="Sessions",
+    _SESSIONS.allows(
         sid="EncryptSessionRecords",
         actions=("kms:GenerateDataKey",),
         resource="access.sessions.kms_key_arn; a key that slurmpod makes lets nodes in by itself",
         needed_by="S3, for the Systems Manager agent",
-        roles=ALL_NODES,
         why="S3 encrypts records with the permissions of who writes them.",
-        source=INSTANCE_PROFILE,
         targets=_key_of_records,
     ),
 )

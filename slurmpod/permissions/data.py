@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from slurmpod.permissions.permission import (
-    ALL_NODES,
     WHERE_PEOPLE_WORK,
     WORKERS,
     Permission,
+    Policy,
     Scope,
     Target,
 )
@@ -98,91 +98,81 @@ def _keys_of_job_secrets(scope: Scope) -> Iterator[Target]:
         yield from key_of_secret(secret, scope, number)
 
 
+_BUCKETS = Policy(
+    "Buckets", needed_by="step mount_s3 (Mountpoint for Amazon S3)", source=MOUNTPOINT
+)
+
 MOUNTED: tuple[Permission[Scope], ...] = (
-    Permission(
-        policy="Buckets",
+    _BUCKETS.allows(
         sid="ListBucket",
         actions=("s3:ListBucket",),
         resource="each bucket of storage.s3_mounts",
         condition="`s3:prefix` is below the prefix of the mount, if it has one",
-        needed_by="step mount_s3 (Mountpoint for Amazon S3)",
-        roles=ALL_NODES,
         why="A folder shows what is in it.",
-        source=MOUNTPOINT,
         targets=_listed(_mounts),
     ),
-    Permission(
-        policy="Buckets",
+    _BUCKETS.allows(
         sid="UseObjects",
         actions=("s3:GetObject",),
         resource="objects below the prefix of each mount with read_only",
-        needed_by="step mount_s3 (Mountpoint for Amazon S3)",
-        roles=ALL_NODES,
         why="Nodes read files.",
-        source=MOUNTPOINT,
         targets=_objects(_mounts, written=False),
     ),
-    Permission(
-        policy="Buckets",
+    _BUCKETS.allows(
         sid="UseObjects",
         actions=("s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"),
         resource="objects below the prefix of each mount without read_only",
-        needed_by="step mount_s3 (Mountpoint for Amazon S3)",
-        roles=ALL_NODES,
         why="Nodes read files and write new ones; none is deleted.",
-        source=MOUNTPOINT,
         targets=_objects(_mounts, written=True),
     ),
-    Permission(
-        policy="Buckets",
+    _BUCKETS.allows(
         sid="UseBucketKey",
         actions=("kms:Decrypt",),
         resource="the key of each mount with read_only, where it is yours",
         needed_by="S3, for step mount_s3",
-        roles=ALL_NODES,
         why="S3 decrypts objects with the permissions of who reads them.",
         source=S3_KEYS,
         targets=_keys(_mounts, written=False),
     ),
-    Permission(
-        policy="Buckets",
+    _BUCKETS.allows(
         sid="UseBucketKey",
         actions=("kms:Decrypt", "kms:GenerateDataKey"),
         resource="the key of each mount without read_only, where it is yours",
         needed_by="S3, for step mount_s3",
-        roles=ALL_NODES,
         why="S3 encrypts and decrypts objects with the permissions of who uses them.",
         source=S3_KEYS,
         targets=_keys(_mounts, written=True),
     ),
 )
 
+_DATA_BUCKETS = Policy(
+    "DataBuckets", needed_by="people and jobs", source=S3_ACTIONS, roles=WHERE_PEOPLE_WORK
+)
+_IMAGES = Policy(
+    "Images",
+    needed_by="container runtimes (Docker, Enroot) of people and jobs",
+    source=ECR_PULL,
+    roles=WHERE_PEOPLE_WORK,
+)
+_JOB_SECRETS = Policy("JobSecrets", roles=WORKERS)
+
 DATA: tuple[Permission[Scope], ...] = (
-    Permission(
-        policy="DataBuckets",
+    _DATA_BUCKETS.allows(
         sid="ListData",
         actions=("s3:ListBucket",),
         resource="each bucket of identity.data_buckets",
         condition="`s3:prefix` is below the prefix of the entry, if it has one",
-        needed_by="people and jobs",
-        roles=WHERE_PEOPLE_WORK,
         why="Who uses data finds out what is there.",
-        source=S3_ACTIONS,
         targets=_listed(_data_buckets),
     ),
-    Permission(
-        policy="DataBuckets",
+    _DATA_BUCKETS.allows(
         sid="UseData",
         actions=("s3:GetObject",),
         resource="objects below the prefix of each entry with access: read",
-        needed_by="people and jobs",
-        roles=WHERE_PEOPLE_WORK,
         why="Jobs read their data.",
-        source=S3_ACTIONS,
         targets=_objects(_data_buckets, written=False),
     ),
-    Permission(
-        policy="DataBuckets",
+    _DATA_BUCKETS.allows(
         sid="UseData",
         actions=(
             "s3:AbortMultipartUpload",
@@ -192,36 +182,28 @@ DATA: tuple[Permission[Scope], ...] = (
             "s3:PutObject",
         ),
         resource="objects below the prefix of each entry with access: write",
-        needed_by="people and jobs",
-        roles=WHERE_PEOPLE_WORK,
         why="Jobs write results and checkpoints, and delete those that are no longer wanted.",
-        source=S3_ACTIONS,
         targets=_objects(_data_buckets, written=True),
     ),
-    Permission(
-        policy="DataBuckets",
+    _DATA_BUCKETS.allows(
         sid="UseDataKey",
         actions=("kms:Decrypt",),
         resource="the key of each entry with access: read, where it is yours",
         needed_by="S3, for people and jobs",
-        roles=WHERE_PEOPLE_WORK,
         why="S3 decrypts objects with the permissions of who reads them.",
         source=S3_KEYS,
         targets=_keys(_data_buckets, written=False),
     ),
-    Permission(
-        policy="DataBuckets",
+    _DATA_BUCKETS.allows(
         sid="UseDataKey",
         actions=("kms:Decrypt", "kms:GenerateDataKey"),
         resource="the key of each entry with access: write, where it is yours",
         needed_by="S3, for people and jobs",
-        roles=WHERE_PEOPLE_WORK,
         why="S3 encrypts and decrypts objects with the permissions of who uses them.",
         source=S3_KEYS,
         targets=_keys(_data_buckets, written=True),
     ),
-    Permission(
-        policy="Images",
+    _IMAGES.allows(
         sid="PullImages",
         actions=(
             "ecr:BatchCheckLayerAvailability",
@@ -229,42 +211,31 @@ DATA: tuple[Permission[Scope], ...] = (
             "ecr:GetDownloadUrlForLayer",
         ),
         resource="the repositories of identity.image_repositories",
-        needed_by="container runtimes (Docker, Enroot) of people and jobs",
-        roles=WHERE_PEOPLE_WORK,
         why="Jobs run in container images.",
-        source=ECR_PULL,
         targets=_image_repositories,
     ),
-    Permission(
-        policy="Images",
+    _IMAGES.allows(
         sid="LogInToRegistry",
         actions=("ecr:GetAuthorizationToken",),
         resource="`*`: IAM knows no narrower one",
-        needed_by="container runtimes (Docker, Enroot) of people and jobs",
-        roles=WHERE_PEOPLE_WORK,
         why="The registry takes a password that is good for some hours.",
-        source=ECR_PULL,
         targets=_registry,
     ),
-    Permission(
-        policy="JobSecrets",
+    _JOB_SECRETS.allows(
         sid="ReadJobSecret",
         actions=("secretsmanager:GetSecretValue",),
         resource="each secret of identity.job_secrets",
         needed_by="jobs that were submitted with --secret",
-        roles=WORKERS,
         why="A job takes its secrets when it starts, so that they stand in no file.",
         source=READING_SECRETS,
         targets=_job_secrets,
     ),
-    Permission(
-        policy="JobSecrets",
+    _JOB_SECRETS.allows(
         sid="DecryptJobSecret",
         actions=("kms:Decrypt",),
         resource="the key of each such secret, where it is yours",
         condition="`kms:ViaService` is Secrets Manager",
         needed_by="Secrets Manager, for jobs",
-        roles=WORKERS,
         why="Secrets Manager decrypts a secret with the permissions of who reads it.",
         source=SECRETS,
         targets=_keys_of_job_secrets,

@@ -13,6 +13,7 @@ from slurmpod.permissions.permission import (
     Grant,
     InNetwork,
     Permission,
+    Policy,
     Target,
     grants_of,
     on_all,
@@ -94,40 +95,34 @@ def _volume_key(scope: EndpointScope) -> Iterator[Target]:
         yield Target((settings.kms_key_arn,))
 
 
+_ENDPOINT = Policy("Endpoint", needed_by=SERVING, source=MODEL_ROLE)
+
 ENDPOINT: tuple[Permission[EndpointScope], ...] = (
-    Permission(
-        policy="Endpoint",
+    _ENDPOINT.allows(
         sid="ReadModel",
         actions=("s3:GetObject",),
         resource="the model: one archive, or all objects of its folder",
-        needed_by=SERVING,
         why="Instances download the model when they start.",
-        source=MODEL_ROLE,
         targets=_model_objects,
     ),
-    Permission(
-        policy="Endpoint",
+    _ENDPOINT.allows(
         sid="ListModel",
         actions=("s3:ListBucket",),
         resource="the bucket of the model, where that is a folder",
         condition="`s3:prefix` is below the folder",
-        needed_by=SERVING,
         why="Instances find the files of the model.",
         source=S3_ACTIONS,
         targets=_model_folder,
     ),
-    Permission(
-        policy="Endpoint",
+    _ENDPOINT.allows(
         sid="UseKeyOfModel",
         actions=("kms:Decrypt",),
         resource="the key of the model's bucket, where it is yours",
-        needed_by=SERVING,
         why="S3 decrypts objects with the permissions of who reads them.",
         source=S3_KEYS,
         targets=_model_key,
     ),
-    Permission(
-        policy="Endpoint",
+    _ENDPOINT.allows(
         sid="PullImage",
         actions=(
             "ecr:BatchCheckLayerAvailability",
@@ -135,53 +130,40 @@ ENDPOINT: tuple[Permission[EndpointScope], ...] = (
             "ecr:GetDownloadUrlForLayer",
         ),
         resource="the repository of the image, of whatever account",
-        needed_by=SERVING,
         why="Instances pull the container image.",
-        source=MODEL_ROLE,
         targets=_repository,
     ),
-    Permission(
-        policy="Endpoint",
+    _ENDPOINT.allows(
         sid="LogInToRegistry",
         actions=("ecr:GetAuthorizationToken",),
         resource="`*`: IAM knows no narrower one",
-        needed_by=SERVING,
         why="Images are pulled with a token of the registry.",
         source=ECR_PULL,
         targets=on_all,
     ),
-    Permission(
-        policy="Endpoint",
+    _ENDPOINT.allows(
         sid="WriteLog",
         actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
         resource="log streams of the endpoint's log group, which the stack makes",
-        needed_by=SERVING,
         why="What the container writes is kept.",
-        source=MODEL_ROLE,
         targets=_log_streams,
     ),
-    Permission(
-        policy="Endpoint",
+    _ENDPOINT.allows(
         sid="PutMetrics",
         actions=("cloudwatch:PutMetricData",),
         resource="`*`: IAM knows no narrower one",
         condition=f"`cloudwatch:namespace` is {METRICS} or {ENDPOINT_LOGS}",
-        needed_by=SERVING,
         why="Alarms and scaling follow the requests.",
-        source=MODEL_ROLE,
         targets=_metrics,
     ),
     *in_your_network(
-        "Endpoint",
-        SERVING,
-        MODEL_ROLE,
+        _ENDPOINT,
         why_interfaces="Interfaces put the container into your VPC.",
         why_describing="SageMaker looks at the subnets and security groups that the model names.",
     ),
     use_of_key(
-        "Endpoint",
+        _ENDPOINT,
         "UseKeyOfVolumes",
-        SERVING,
         resource="the key of the volumes, where it is yours",
         why="SageMaker encrypts volumes with your key.",
         targets=_volume_key,

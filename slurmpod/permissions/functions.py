@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slurmpod.permissions.agents import LOG_GROUPS
-from slurmpod.permissions.permission import ALL_NODES, Grant, Permission, Target, grants_of
+from slurmpod.permissions.permission import Grant, Permission, Policy, Target, grants_of
 from slurmpod.resolve import Resolved
 
 BUCKET_DEPLOYMENT = (
@@ -89,42 +89,37 @@ def _queried_workspaces(resolved: Resolved) -> Iterator[Target]:
         yield Target((resolved.arn("aps", "workspace/*"),))
 
 
+_FUNCTIONS = Policy("Functions")
+
 FUNCTIONS: tuple[Permission[Resolved], ...] = (
-    Permission(
-        policy="Functions",
+    _FUNCTIONS.allows(
         sid="ReadAssets",
         actions=("s3:GetObject",),
         resource="objects of the CDK's asset bucket",
         needed_by=WHO,
-        roles=ALL_NODES,
         why="Scripts are uploaded there before they are deployed.",
         source=ASSETS,
         targets=_assets,
     ),
-    Permission(
-        policy="Functions",
+    _FUNCTIONS.allows(
         sid="WriteScripts",
         actions=("s3:DeleteObject", "s3:PutObject"),
         resource="objects of the lifecycle bucket",
         needed_by=WHO,
-        roles=ALL_NODES,
         why="It copies the scripts to where nodes fetch them.",
         source=BUCKET_DEPLOYMENT,
         targets=_scripts,
     ),
-    Permission(
-        policy="Functions",
+    _FUNCTIONS.allows(
         sid="WriteFunctionLogs",
         actions=("logs:CreateLogStream", "logs:PutLogEvents"),
         resource="log groups of Lambda functions",
         needed_by=WHO,
-        roles=ALL_NODES,
         why="It says in its log what it did.",
         source=FUNCTION_LOGS,
         targets=_logs,
     ),
-    Permission(
-        policy="Functions",
+    _FUNCTIONS.allows(
         sid="EmptyDefaultGroup",
         actions=(
             "ec2:AuthorizeSecurityGroupEgress",
@@ -134,24 +129,20 @@ FUNCTIONS: tuple[Permission[Resolved], ...] = (
         ),
         resource="the default security group of the new VPC",
         needed_by="the CDK's function that empties the default security group",
-        roles=ALL_NODES,
         why="Nothing ends up in it by oversight.",
         source=DEFAULT_GROUP,
         targets=_default_groups,
     ),
-    Permission(
-        policy="Functions",
+    _FUNCTIONS.allows(
         sid="SetRootSquash",
         actions=("fsx:UpdateFileSystem",),
         resource="file systems with root_squash",
         needed_by="the CDK's function that sets root squash",
-        roles=ALL_NODES,
         why="CloudFormation has no property for it.",
         source=ROOT_SQUASH,
         targets=_squashed_file_systems,
     ),
-    Permission(
-        policy="Functions",
+    _FUNCTIONS.allows(
         sid="SetUpClusterLogs",
         actions=(
             "logs:AssociateKmsKey",
@@ -161,36 +152,30 @@ FUNCTIONS: tuple[Permission[Resolved], ...] = (
         ),
         resource="the log group of the cluster",
         needed_by="the CDK's function that sets retention, key and tags of the cluster's logs",
-        roles=ALL_NODES,
         why="CloudFormation changes no log group that a service has made.",
         source=LOG_SETTINGS,
         targets=_cluster_logs,
     ),
-    Permission(
-        policy="Functions",
+    _FUNCTIONS.allows(
         sid="AskForNodes",
         actions=("sagemaker:DescribeCluster", "sagemaker:ListClusterNodes"),
         resource="the cluster",
         needed_by="the function that counts nodes",
-        roles=ALL_NODES,
         why="Alarms tell of missing nodes.",
         source=COUNTING,
         targets=_counted_clusters,
     ),
-    Permission(
-        policy="Functions",
+    _FUNCTIONS.allows(
         sid="WriteCounts",
         actions=("cloudwatch:PutMetricData",),
         resource="`*`: IAM knows no narrower one",
         condition="`cloudwatch:namespace` is slurmpod",
         needed_by="the function that counts nodes",
-        roles=ALL_NODES,
         why="Alarms tell of missing nodes.",
         source=COUNTED,
         targets=_counts,
     ),
-    Permission(
-        policy="Functions",
+    _FUNCTIONS.allows(
         sid="QueryMetrics",
         actions=(
             "aps:GetLabels",
@@ -202,7 +187,6 @@ FUNCTIONS: tuple[Permission[Resolved], ...] = (
         ),
         resource="the workspace for metrics",
         needed_by="Grafana",
-        roles=ALL_NODES,
         why="Dashboards show metrics.",
         source=GRAFANA,
         targets=_queried_workspaces,

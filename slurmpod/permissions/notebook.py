@@ -11,6 +11,7 @@ from slurmpod.permissions.permission import (
     Grant,
     InNetwork,
     Permission,
+    Policy,
     Target,
     grants_of,
 )
@@ -78,19 +79,18 @@ def _notebook_key(scope: NotebookScope) -> Iterator[Target]:
     yield Target((scope.kms_key_arn,))
 
 
+_NOTEBOOK = Policy("Notebook", needed_by=RUNNING, source=NOTEBOOK_ROLE)
+
 NOTEBOOK: tuple[Permission[NotebookScope], ...] = (
-    Permission(
-        policy="Notebook",
+    _NOTEBOOK.allows(
         sid="StopItself",
         actions=("sagemaker:StopNotebookInstance",),
         resource="the notebook instance itself",
         needed_by="the timer on the notebook instance",
         why="It stops when nobody uses it.",
-        source=NOTEBOOK_ROLE,
         targets=_itself,
     ),
-    Permission(
-        policy="Notebook",
+    _NOTEBOOK.allows(
         sid="CallEndpoint",
         actions=("sagemaker:InvokeEndpoint",),
         resource="the endpoint of the environment, if there is one",
@@ -100,37 +100,28 @@ NOTEBOOK: tuple[Permission[NotebookScope], ...] = (
         "API_runtime_InvokeEndpoint.html",
         targets=_endpoint_to_call,
     ),
-    Permission(
-        policy="Notebook",
+    _NOTEBOOK.allows(
         sid="CreateLogGroup",
         actions=("logs:CreateLogGroup",),
         resource=f"the log group {NOTEBOOK_LOGS}, which all notebook instances share",
-        needed_by=RUNNING,
         why="What Jupyter and the script at the start write is kept.",
-        source=NOTEBOOK_ROLE,
         targets=_notebook_log_group,
     ),
-    Permission(
-        policy="Notebook",
+    _NOTEBOOK.allows(
         sid="WriteLog",
         actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
         resource="log streams of this notebook instance there",
-        needed_by=RUNNING,
         why="What Jupyter and the script at the start write is kept.",
-        source=NOTEBOOK_ROLE,
         targets=_notebook_streams,
     ),
     *in_your_network(
-        "Notebook",
-        RUNNING,
-        NOTEBOOK_ROLE,
+        _NOTEBOOK,
         why_interfaces="An interface puts the instance into your VPC.",
         why_describing="SageMaker looks at the subnet and the security groups.",
     ),
     use_of_key(
-        "Notebook",
+        _NOTEBOOK,
         "UseKeyOfVolume",
-        RUNNING,
         resource="the key of the volume",
         why="SageMaker encrypts the volume with it.",
         targets=_notebook_key,

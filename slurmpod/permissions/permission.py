@@ -114,8 +114,44 @@ class Permission(Value, Generic[Of]):
     why: str
     source: str
     targets: Callable[[Of], Iterable[Target]]
-    condition: str = ""
+    condition: str
+    roles: frozenset[Role]
+
+
+class Policy(Value):
+    """An inline policy of a role, and what holds for its statements that say nothing else."""
+
+    name: str
+    _: KW_ONLY
+    needed_by: str = ""
+    source: str = ""
     roles: frozenset[Role] = ALL_NODES
+
+    def allows(
+        self,
+        *,
+        sid: str,
+        actions: tuple[str, ...],
+        resource: str,
+        why: str,
+        targets: Callable[[Of], Iterable[Target]],
+        needed_by: str = "",
+        source: str = "",
+        condition: str = "",
+    ) -> Permission[Of]:
+        """Return one of its statements."""
+        return Permission(
+            policy=self.name,
+            sid=sid,
+            actions=actions,
+            resource=resource,
+            needed_by=needed_by or self.needed_by,
+            why=why,
+            source=source or self.source,
+            targets=targets,
+            condition=condition,
+            roles=self.roles,
+        )
 
 
 class Grant(Value):

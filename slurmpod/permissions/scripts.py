@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slurmpod.permissions.permission import (
-    ALL_NODES,
     CONTROLLERS,
     Permission,
+    Policy,
     Scope,
     Secret,
     Target,
@@ -95,129 +95,108 @@ def _workspace_of_the_extension(scope: Scope) -> Iterator[Target]:
         yield Target((scope.extension_workspace_arn,))
 
 
+_LIFECYCLE_SCRIPTS = Policy("LifecycleScripts", source=LIFECYCLE_SCRIPTS)
+_ACCOUNTING = Policy("Accounting", roles=CONTROLLERS)
+_DIRECTORY = Policy("Directory")
+_METRICS = Policy("Metrics", source=REMOTE_WRITE)
+
 SCRIPTS: tuple[Permission[Scope], ...] = (
-    Permission(
-        policy="LifecycleScripts",
+    _LIFECYCLE_SCRIPTS.allows(
         sid="ListLifecycleScripts",
         actions=("s3:ListBucket",),
         resource="the environment's bucket of scripts",
         needed_by="HyperPod, before a new node starts",
-        roles=ALL_NODES,
         why="Every node fetches all files below the prefix that its group names.",
-        source=LIFECYCLE_SCRIPTS,
         targets=_bucket_of_scripts,
     ),
-    Permission(
-        policy="LifecycleScripts",
+    _LIFECYCLE_SCRIPTS.allows(
         sid="GetLifecycleScripts",
         actions=("s3:GetObject",),
         resource="objects below the prefix of scripts, in the environment's bucket",
         needed_by="HyperPod, before a new node starts; steps that install mirrored packages",
-        roles=ALL_NODES,
         why="Every node fetches all files below the prefix that its group names, and packages that "
         "its image lacks from beside them.",
-        source=LIFECYCLE_SCRIPTS,
         targets=_scripts,
     ),
-    Permission(
-        policy="FileSystem",
+    Policy("FileSystem").allows(
         sid="DescribeFileSystems",
         actions=("fsx:DescribeFileSystems",),
         resource="`*`: IAM knows no narrower one",
         needed_by="HyperPod's mount of FSx for Lustre with EFA",
-        roles=ALL_NODES,
         why="It asks whether the file system has EFA, and would take TCP without an answer.",
         source=EFA_CLIENTS,
         targets=_file_systems,
     ),
-    Permission(
-        policy="Accounting",
+    _ACCOUNTING.allows(
         sid="ReadAccountingSecret",
         actions=("secretsmanager:GetSecretValue",),
         resource="the secret of the accounting database",
         needed_by="HyperPod, step accounting and step database_password",
-        roles=CONTROLLERS,
         why="slurmdbd logs in to the database.",
         source=ACCOUNTING_DATABASE,
         targets=_database_secret,
     ),
-    Permission(
-        policy="Accounting",
+    _ACCOUNTING.allows(
         sid="DecryptAccountingSecret",
         actions=("kms:Decrypt",),
         resource="the key of that secret, where it is yours",
         condition="`kms:ViaService` is Secrets Manager",
         needed_by="Secrets Manager, for HyperPod, step accounting and step database_password",
-        roles=CONTROLLERS,
         why="Secrets Manager decrypts a secret with the permissions of who reads it.",
         source=SECRETS,
         targets=_key_of_the_database_secret,
     ),
-    Permission(
-        policy="Accounting",
+    _ACCOUNTING.allows(
         sid="KeepRecords",
         actions=("s3:GetObject", "s3:PutObject"),
         resource="the one object with saved job records, in the environment's bucket",
         needed_by="step accounting and the timer of step records_backup",
-        roles=CONTROLLERS,
         why="The controller saves its job records, and a new one loads them.",
         source=OBJECTS,
         targets=_records,
     ),
-    Permission(
-        policy="Takeovers",
+    Policy("Takeovers", roles=CONTROLLERS).allows(
         sid="PublishTakeovers",
         actions=("sns:Publish",),
         resource="the topic that the environment names",
         needed_by="HyperPod's multi-head scripts on controllers",
-        roles=CONTROLLERS,
         why="A controller that has taken over says so.",
         source=MULTI_HEAD,
         targets=_topic_of_takeovers,
     ),
-    Permission(
-        policy="Directory",
+    _DIRECTORY.allows(
         sid="ReadBindSecret",
         actions=("secretsmanager:GetSecretValue",),
         resource="the secret of the directory's bind user",
         needed_by="step sssd",
-        roles=ALL_NODES,
         why="Nodes ask the directory who their users are, under a name of their own.",
         source=READING_SECRETS,
         targets=_bind_secret,
     ),
-    Permission(
-        policy="Directory",
+    _DIRECTORY.allows(
         sid="DecryptBindSecret",
         actions=("kms:Decrypt",),
         resource="the key of that secret, where it is yours",
         condition="`kms:ViaService` is Secrets Manager",
         needed_by="Secrets Manager, for step sssd",
-        roles=ALL_NODES,
         why="Secrets Manager decrypts a secret with the permissions of who reads it.",
         source=SECRETS,
         targets=_key_of_the_bind_secret,
     ),
-    Permission(
-        policy="Metrics",
+    _METRICS.allows(
         sid="WriteMetrics",
         actions=("aps:RemoteWrite",),
         resource="the environment's Prometheus workspace",
         needed_by="the metrics agent on the nodes",
-        roles=ALL_NODES,
         why="Nodes send the samples of their exporters themselves.",
-        source=REMOTE_WRITE,
         targets=_workspace,
     ),
-    Permission(
-        policy="Metrics",
+    _METRICS.allows(
         sid="WriteMetricsOfTheExtension",
         actions=("aps:RemoteWrite",),
         resource="the Prometheus workspace of monitoring.observability",
         needed_by="HyperPod's collector on the nodes",
-        roles=ALL_NODES,
         why="Its collector sends metrics to the workspace that it was given.",
-        source=REMOTE_WRITE,
         targets=_workspace_of_the_extension,
     ),
 )

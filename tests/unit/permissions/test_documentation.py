@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
+from typing import Any
 
 from slurmpod.permissions import PERMISSIONS
+from slurmpod.permissions.functions import FUNCTIONS
+from slurmpod.permissions.permission import Permission
+from slurmpod.permissions.services import SERVICES
 from tests.golden_files import ROOT, assert_matches
 from tools.permissions_page import POLICIES, permissions_page
 
@@ -25,7 +30,9 @@ def test_every_permission_is_on_the_page() -> None:
 
 
 def test_every_permission_says_who_needs_it_why_and_where_that_is_written() -> None:
-    for permission in PERMISSIONS:
+    services = chain.from_iterable(SERVICES.values())
+    every: list[Permission[Any]] = [*PERMISSIONS, *FUNCTIONS, *services]
+    for permission in every:
         assert permission.why.endswith(".")
         assert permission.source.startswith("https://")
         assert permission.needed_by
