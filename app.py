@@ -70,7 +70,7 @@ def _synthesize(environments: Sequence[Resolved], context: Mapping[str, Any]) ->
     _prepare_node()
     from slurmpod_cdk.build import build_app
     from slurmpod_cdk.feature_flags import MissingFeatureFlags
-    from slurmpod_cdk.nag import review
+    from slurmpod_cdk.nag.review import review
 
     try:
         app = build_app(environments, context=context)

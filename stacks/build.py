@@ -13,19 +13,19 @@ from constructs import Construct
 from slurmpod.bundle import render_bundle
 from slurmpod.environment.cluster import Role
 from slurmpod.resolve import Resolved
-from slurmpod_cdk.access import access_of
-from slurmpod_cdk.cluster import ClusterStack
-from slurmpod_cdk.cluster_watch import cluster_watch_of
-from slurmpod_cdk.database import database_of
-from slurmpod_cdk.endpoint import endpoint_of
+from slurmpod_cdk.access.stack import access_of
+from slurmpod_cdk.cluster.stack import ClusterStack
+from slurmpod_cdk.cluster_watch.stack import cluster_watch_of
+from slurmpod_cdk.cost_tags import tag_everything
+from slurmpod_cdk.database.stack import database_of
+from slurmpod_cdk.endpoint.stack import endpoint_of
 from slurmpod_cdk.feature_flags import require_feature_flags
-from slurmpod_cdk.identity import node_roles_of
-from slurmpod_cdk.lifecycle import lifecycle_of
-from slurmpod_cdk.monitoring import watching_of
-from slurmpod_cdk.network import NetworkIds, network_of
-from slurmpod_cdk.notebook import notebook_of
-from slurmpod_cdk.parts.cost_tags import tag_everything
-from slurmpod_cdk.storage import file_systems_of
+from slurmpod_cdk.identity.stack import node_roles_of
+from slurmpod_cdk.lifecycle.stack import lifecycle_of
+from slurmpod_cdk.monitoring.stack import watching_of
+from slurmpod_cdk.network.stack import NetworkIds, network_of
+from slurmpod_cdk.notebook.stack import notebook_of
+from slurmpod_cdk.storage.stack import file_systems_of
 
 
 def build_app(environments: Iterable[Resolved], *, context: Mapping[str, Any]) -> App:

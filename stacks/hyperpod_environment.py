@@ -94,7 +94,7 @@ class HyperPodEnvironment(Construct):
 
     def review(self) -> tuple[str, ...]:
         """Return what cdk-nag's packs find in the stacks that slurmpod does not accept."""
-        from slurmpod_cdk.nag import review  # many apps never ask
+        from slurmpod_cdk.nag.review import review  # many apps never ask
 
         return review(self)
 
@@ -103,7 +103,7 @@ class HyperPodEnvironment(Construct):
 
         For an app that has such packs among its own validations.
         """
-        from slurmpod_cdk.nag import acknowledge  # many apps never ask
+        from slurmpod_cdk.nag.review import acknowledge  # many apps never ask
 
         acknowledge(self)
 

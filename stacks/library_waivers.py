@@ -11,12 +11,12 @@ from dataclasses import replace
 from aws_cdk import Stack
 from constructs import IConstruct
 
-from slurmpod_cdk.nag import ALL_WAIVERS, acknowledge
-from slurmpod_cdk.parts.lifecycle_bundle import LifecycleBundle
-from slurmpod_cdk.parts.lustre_file_system import LustreFileSystem
-from slurmpod_cdk.parts.node_roles import NodeRoles
-from slurmpod_cdk.parts.node_security_group import NodeSecurityGroup
-from slurmpod_cdk.waivers import HERE, NAME, Waiver
+from slurmpod_cdk.identity.node_roles import NodeRoles
+from slurmpod_cdk.lifecycle.lifecycle_bundle import LifecycleBundle
+from slurmpod_cdk.nag.review import ALL_WAIVERS, acknowledge
+from slurmpod_cdk.nag.waivers import HERE, NAME, Waiver
+from slurmpod_cdk.network.node_security_group import NodeSecurityGroup
+from slurmpod_cdk.storage.lustre_file_system import LustreFileSystem
 
 _ASSETS = f"Resource::arn:*:s3:::cdk-{NAME}-assets-{'[0-9]' * 12}-*/[*]"
 _SCRIPTS = "Resource::<ScriptsBucket[A-F0-9]*.Arn>/[*]"

@@ -15,7 +15,7 @@ from slurmpod.environment.environment import Environment
 from slurmpod.environment.identity import ExistingRoles
 from slurmpod.environment.network import ExistingNetwork, ExistingSubnet
 from slurmpod.environment.regions import partition_of
-from slurmpod_cdk.network import NetworkIds
+from slurmpod_cdk.network.stack import NetworkIds
 
 DUMMY = "dummy"
 """Begins the zones of a looked-up VPC until the CDK command line has looked it up."""

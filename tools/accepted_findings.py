@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 
-from slurmpod_cdk.node_role_waivers import NODE_ROLE_WAIVERS
-from slurmpod_cdk.standard_waivers import STANDARD_WAIVERS
-from slurmpod_cdk.waivers import WAIVERS
+from slurmpod_cdk.nag.node_role_waivers import NODE_ROLE_WAIVERS
+from slurmpod_cdk.nag.standard_waivers import STANDARD_WAIVERS
+from slurmpod_cdk.nag.waivers import WAIVERS
 
 FILE = "slurmpod/data/accepted_findings.json"
 

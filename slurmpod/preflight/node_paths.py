@@ -191,7 +191,7 @@ def _with_nodes(resolved: Resolved, paths: NetworkPaths) -> tuple[Graph, tuple[I
 
 
 def _new_group(resolved: Resolved) -> Group:
-    """Return the group as `stacks/parts/node_security_group.py` makes it."""
+    """Return the group as `stacks/network/node_security_group.py` makes it."""
     itself = Rule(ALL_PROTOCOLS, groups=(NEW_GROUP,))
     if not resolved.network.closed:
         return Group(NEW_GROUP, (itself,), (itself, Rule(ALL_PROTOCOLS, cidrs=(EVERYWHERE,))))

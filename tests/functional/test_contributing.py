@@ -123,7 +123,7 @@ def test_a_field_of_an_environment(copy: Copy) -> None:
         '    """MiB of the pieces in which imported files are striped."""\n\n',
     )
     copy.insert(
-        "stacks/parts/lustre_file_system.py",
+        "stacks/storage/lustre_file_system.py",
         "        efa_enabled=settings.efa or None,\n",
         "        imported_file_chunk_size=settings.imported_file_chunk_size_mib,\n",
     )
@@ -319,7 +319,7 @@ def test_a_stack(copy: Copy) -> None:
         "from aws_cdk import aws_ssm\n"
         "from constructs import Construct\n\n"
         "from slurmpod.resolve import Resolved\n"
-        "from slurmpod_cdk.parts.environment_stack import EnvironmentStack\n\n\n"
+        "from slurmpod_cdk.environment_stack import EnvironmentStack\n\n\n"
         "def greet(scope: Construct, resolved: Resolved) -> None:\n"
         '    """Make the stack where the environment has one."""\n'
         "    if name := resolved.stacks.greeting:\n"
@@ -328,7 +328,7 @@ def test_a_stack(copy: Copy) -> None:
     )
     copy.insert(
         "stacks/build.py",
-        "from slurmpod_cdk.identity import",
+        "from slurmpod_cdk.identity.stack import",
         "from slurmpod_cdk.greeting import greet\n",
     )
     copy.insert("stacks/build.py", "    cluster = ClusterStack(\n", "    greet(scope, resolved)\n")

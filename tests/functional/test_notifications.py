@@ -23,7 +23,7 @@ from tests.functional.embedded_networks import group, subnet, vpc
 from tests.functional.embedded_stacks import ACCOUNT, ref
 
 with start_of_the_cdk():
-    from slurmpod_cdk.parts.node_count import FUNCTION
+    from slurmpod_cdk.cluster_watch.node_count import FUNCTION
     from tests.stacks.synthesis import of_type
     from tests.stacks.watched import section, topics, watched
 

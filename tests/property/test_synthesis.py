@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 
-from slurmpod_cdk.nag import review
+from slurmpod_cdk.nag.review import review
 from tests.property.environments import resolved_from, sound_environments
 from tests.search_depth import cases
 from tests.stacks.linting import lint

@@ -14,7 +14,7 @@ from slurmpod.reading.read import Reading, read_as
 from slurmpod.rehearsal.hyperpod.accounting import machine_of
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.resolve import resolve
-from slurmpod_cdk.parts.mariadb_server import server_parameters
+from slurmpod_cdk.database.mariadb_server import server_parameters
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.deployed_bundle import deployed_bundle
 from tests.rehearsal.hyperpod_lab import SLURM, HyperPodLab, group

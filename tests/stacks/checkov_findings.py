@@ -1,4 +1,4 @@
-"""The findings of checkov that this project accepts, and why; stacks/waivers.py has cdk-nag's."""
+"""The findings of checkov that this project accepts, and why; stacks/nag has cdk-nag's."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from aws_cdk import App, Tags
 from slurmpod.environment.environment import Environment
 from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, resolve
-from slurmpod_cdk.network import ClusterNetwork, network_of
+from slurmpod_cdk.network.stack import ClusterNetwork, network_of
 from tests.networks import VARIANTS
 from tests.sound_environment import sound_data
 from tests.stacks.synthesis import CONTEXT, Template, of_type

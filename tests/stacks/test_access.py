@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from slurmpod.rules.sessions import users_policy_characters
-from slurmpod_cdk.nag import review
+from slurmpod_cdk.nag.review import review
 from tests.stacks.synthesis import Synthesized, of_type, only, resolved_from, synthesize
 
 TEXT = """\

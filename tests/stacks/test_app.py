@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slurmpod_cdk.build import build_app
-from slurmpod_cdk.nag import review
+from slurmpod_cdk.nag.review import review
 from tests.stacks.synthesis import CONTEXT, ROOT, Synthesized, of_type, synthesized_file
 
 RECOMMENDED = ROOT / "node_modules/aws-cdk/lib/init-templates/.recommended-feature-flags.json"

@@ -12,7 +12,7 @@ from slurmpod.environment.facts import fact
 from slurmpod.request import cluster_request
 from slurmpod.rules.limits import TEMPLATE_BODY_LIMIT, template_characters
 from slurmpod.rules.request import neutral_references
-from slurmpod_cdk.nag import review
+from slurmpod_cdk.nag.review import review
 from tests.cluster_environments import EXTENDED, MANAGED, MULTI_HEAD
 from tests.stacks.linting import IGNORED
 from tests.stacks.synthesis import Synthesized, only, resolved_from, synthesize

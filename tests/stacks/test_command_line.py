@@ -226,7 +226,9 @@ def test_a_feature_flag_that_cdk_json_lacks_is_named(
 def test_findings_stop_the_deployment(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("slurmpod_cdk.nag.review", lambda _: ("dev/X: AwsSolutions-X1: something",))
+    monkeypatch.setattr(
+        "slurmpod_cdk.nag.review.review", lambda _: ("dev/X: AwsSolutions-X1: something",)
+    )
     assert run(monkeypatch, env="dev") is ExitCode.FAILED
     assert "AwsSolutions-X1" in capsys.readouterr().err
 

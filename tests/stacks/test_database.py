@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod_cdk.nag import review
+from slurmpod_cdk.nag.review import review
 from tests.sound_environment import SOUND
 from tests.stacks.linting import lint
 from tests.stacks.synthesis import Synthesized, Template, of_type, only, resolved_from, synthesize

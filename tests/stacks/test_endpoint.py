@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod_cdk.nag import review
+from slurmpod_cdk.nag.review import review
 from tests.served import served
 from tests.stacks.linting import lint
 from tests.stacks.synthesis import Synthesized, Template, of_type, only, synthesize

@@ -43,7 +43,7 @@ from slurmpod_cdk import (
     WrongProperties,
 )
 from slurmpod_cdk.library_waivers import accept_known_findings, library_waivers
-from slurmpod_cdk.nag import findings, uncovered
+from slurmpod_cdk.nag.review import findings, uncovered
 from tests.functional.nothing_lost_kinds import RETAINED
 from tests.stacks.synthesis import of_type, only
 

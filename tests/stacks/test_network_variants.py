@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from cfnlint.api import ManualArgs, lint_by_config  # type: ignore[import-untyped]
 
-from slurmpod_cdk.nag import review
+from slurmpod_cdk.nag.review import review
 from tests.networks import VARIANTS
 from tests.stacks.linting import IGNORED
 from tests.stacks.networks import NEW, endpoints, network, properties, template

@@ -6,10 +6,10 @@ import pytest
 from aws_cdk import App
 
 from slurmpod.resolve import Resolved
-from slurmpod_cdk.nag import review
-from slurmpod_cdk.network import network_of
-from slurmpod_cdk.parts.mount_targets import FileSystems, MountTarget
-from slurmpod_cdk.storage import file_systems_of
+from slurmpod_cdk.nag.review import review
+from slurmpod_cdk.network.stack import network_of
+from slurmpod_cdk.storage.mount_targets import FileSystems, MountTarget
+from slurmpod_cdk.storage.stack import file_systems_of
 from tests.sound_environment import SOUND
 from tests.stacks.linting import lint
 from tests.stacks.synthesis import (

@@ -1,0 +1,1 @@
+"""Policies for people, and the sessions that they open."""

@@ -1,0 +1,1 @@
+"""The server of RDS for job records."""

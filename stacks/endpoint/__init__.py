@@ -1,0 +1,1 @@
+"""A model that SageMaker serves beside the cluster."""

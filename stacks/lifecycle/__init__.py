@@ -1,0 +1,1 @@
+"""The bucket with the scripts that set nodes up."""

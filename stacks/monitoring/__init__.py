@@ -1,0 +1,1 @@
+"""What watches an environment and tells people: topics, events, alarms, metrics, a budget."""

@@ -1,1 +1,0 @@
-"""The constructs that the stacks are made of, one idea each."""

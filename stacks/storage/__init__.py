@@ -1,0 +1,1 @@
+"""The file systems that every node mounts."""
