@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeGuard
 
-from aws_cdk import App, Stack
+from aws_cdk import App, CfnResource, Stack, TagManager, Tags
 from constructs import Construct
 
 from slurmpod.bundle import render_bundle
@@ -16,7 +16,6 @@ from slurmpod.resolve import Resolved
 from slurmpod_cdk.access.stack import access_of
 from slurmpod_cdk.cluster.stack import ClusterStack
 from slurmpod_cdk.cluster_watch.stack import cluster_watch_of
-from slurmpod_cdk.cost_tags import tag_everything
 from slurmpod_cdk.database.stack import database_of
 from slurmpod_cdk.endpoint.stack import endpoint_of
 from slurmpod_cdk.feature_flags import require_feature_flags
@@ -24,7 +23,7 @@ from slurmpod_cdk.identity.stack import node_roles_of
 from slurmpod_cdk.lifecycle.stack import lifecycle_of
 from slurmpod_cdk.monitoring.stack import watching_of
 from slurmpod_cdk.network.stack import NetworkIds, network_of
-from slurmpod_cdk.notebook.stack import notebook_of
+from slurmpod_cdk.notebook import notebook_of
 from slurmpod_cdk.storage.stack import file_systems_of
 
 
@@ -83,3 +82,29 @@ def add_stacks(
     for stack in stacks.values():
         tag_everything(stack, resolved.tags)
     return stacks
+
+
+GENERIC_TYPES = frozenset({"AWS::IAM::Role", "AWS::Lambda::Function"})
+"""What the CDK's functions for custom resources consist of: generic resources, which its own
+tagging passes over."""
+
+
+def tag_everything(stack: Stack, tags: Mapping[str, str]) -> None:
+    """Give every resource of `stack` that can carry tags the given ones: bills are read by them.
+
+    To be called once all constructs are there.
+    """
+    for key, value in tags.items():
+        Tags.of(stack).add(key, value)
+    listed = [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
+    for construct in stack.node.find_all():
+        if _is_passed_over(construct):
+            construct.add_property_override("Tags", listed)
+
+
+def _is_passed_over(construct: object) -> TypeGuard[CfnResource]:
+    return (
+        isinstance(construct, CfnResource)
+        and construct.cfn_resource_type in GENERIC_TYPES
+        and not TagManager.is_taggable(construct)
+    )

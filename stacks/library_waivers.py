@@ -12,7 +12,7 @@ from aws_cdk import Stack
 from constructs import IConstruct
 
 from slurmpod_cdk.identity.node_roles import NodeRoles
-from slurmpod_cdk.lifecycle.lifecycle_bundle import LifecycleBundle
+from slurmpod_cdk.lifecycle.bundle import LifecycleBundle
 from slurmpod_cdk.nag.review import ALL_WAIVERS, acknowledge
 from slurmpod_cdk.nag.waivers import HERE, NAME, Waiver
 from slurmpod_cdk.network.node_security_group import NodeSecurityGroup

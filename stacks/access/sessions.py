@@ -12,7 +12,7 @@ from slurmpod.environment.access import Sessions
 from slurmpod.permissions.registry import JOIN_SESSIONS, RECORD_SESSIONS
 from slurmpod.resolve import Resolved, SessionNames, log_group_of_sessions, session_names
 from slurmpod.resolve.sessions import SESSION_PREFIX
-from slurmpod_cdk.encrypted_logs import logs_encrypt
+from slurmpod_cdk.log_groups import logs_encrypt
 
 Principals = list[aws_iam.IPrincipal]
 

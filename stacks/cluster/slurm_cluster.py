@@ -7,8 +7,7 @@ from constructs import Construct
 
 from slurmpod.request import ClusterProperties, request_for
 from slurmpod.rules.plain_settings import mistakes_of_cluster
-from slurmpod_cdk.order import make_after
-from slurmpod_cdk.wrong_properties import refuse
+from slurmpod_cdk.given_properties import make_after, refuse
 
 
 class SlurmCluster(Construct):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from aws_cdk import CfnOutput, Fn
+from aws_cdk import CfnOutput, Fn, aws_ssm
 from constructs import Construct
 
+from slurmpod.deployment_record import record
 from slurmpod.request import References, cluster_properties
 from slurmpod.resolve import Resolved
-from slurmpod_cdk.cluster.deployed_environment import DeployedEnvironment
 from slurmpod_cdk.cluster.slurm_cluster import SlurmCluster
 from slurmpod_cdk.database.stack import DatabaseServer
 from slurmpod_cdk.environment_stack import EnvironmentStack
 from slurmpod_cdk.identity.stack import ExecutionRoles
 from slurmpod_cdk.lifecycle.stack import LifecycleStack
-from slurmpod_cdk.monitoring.monitoring_key import CLUSTER_LOGS
+from slurmpod_cdk.log_groups import CLUSTER_LOGS
 from slurmpod_cdk.network.stack import ClusterNetwork
-from slurmpod_cdk.storage.mount_targets import FileSystems
+from slurmpod_cdk.storage.stack import FileSystems
 
 CLUSTER_ID_OUTPUT = "ClusterId"
 LOG_GROUP_OUTPUT = "LogGroup"
@@ -107,3 +107,21 @@ def _log_group(name: str, cluster_arn: str) -> str:
 
 def _id(cluster_arn: str) -> str:
     return Fn.select(1, Fn.split("/", cluster_arn))
+
+
+class DeployedEnvironment(Construct):
+    """The record of what is deployed, in the parameter store, where `slurmpod diff` finds it.
+
+    To be written after everything else has been deployed.
+    """
+
+    def __init__(self, scope: Construct, id_: str, *, resolved: Resolved) -> None:
+        super().__init__(scope, id_)
+        for number, (name, value) in enumerate(record(resolved).items()):
+            aws_ssm.StringParameter(
+                self,
+                f"Part{number}",
+                parameter_name=name,
+                string_value=value,
+                description=f"The environment {resolved.name} as it was deployed last",
+            )

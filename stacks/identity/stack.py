@@ -13,7 +13,7 @@ from slurmpod.resolve import Resolved
 from slurmpod_cdk.database.stack import DatabaseServer
 from slurmpod_cdk.environment_stack import EnvironmentStack
 from slurmpod_cdk.generation import deploy_again_with_each
-from slurmpod_cdk.identity.execution_role import ExecutionRole
+from slurmpod_cdk.identity.node_roles import ExecutionRole
 from slurmpod_cdk.monitoring.stack import Watching
 from slurmpod_cdk.network.stack import ClusterNetwork
 

@@ -19,10 +19,10 @@ from slurmpod.resolve import Resolved
 from slurmpod_cdk.database.stack import DatabaseServer
 from slurmpod_cdk.environment_stack import EnvironmentStack
 from slurmpod_cdk.generation import generation
-from slurmpod_cdk.lifecycle.lifecycle_bucket import LifecycleBucket
-from slurmpod_cdk.lifecycle.lifecycle_bundle import LifecycleBundle
+from slurmpod_cdk.lifecycle.bucket import LifecycleBucket
+from slurmpod_cdk.lifecycle.bundle import LifecycleBundle
 from slurmpod_cdk.monitoring.stack import Watching
-from slurmpod_cdk.storage.mount_targets import FileSystems
+from slurmpod_cdk.storage.stack import FileSystems
 
 
 def lifecycle_of(

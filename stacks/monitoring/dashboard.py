@@ -8,8 +8,8 @@ from aws_cdk import Duration, aws_cloudwatch
 from constructs import Construct
 
 from slurmpod.resolve import Resolved
-from slurmpod_cdk.monitoring.monitoring_key import CLUSTER_LOGS
-from slurmpod_cdk.storage.mount_targets import FileSystems
+from slurmpod_cdk.log_groups import CLUSTER_LOGS
+from slurmpod_cdk.storage.stack import FileSystems
 from slurmpod_cdk.watch_metrics import (
     cluster_metric,
     log_metric,

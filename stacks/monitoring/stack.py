@@ -14,16 +14,14 @@ from slurmpod.resolve.environment import ENVIRONMENT_TAG
 from slurmpod_cdk.alarm import Condition, add_alarm
 from slurmpod_cdk.environment_stack import EnvironmentStack
 from slurmpod_cdk.generation import deploy_again_with_each
+from slurmpod_cdk.monitoring.alarms import NatAlarms, StorageAlarms
+from slurmpod_cdk.monitoring.budget import MonthlyBudget
 from slurmpod_cdk.monitoring.dashboard import Dashboard
-from slurmpod_cdk.monitoring.event_rules import EventRules
-from slurmpod_cdk.monitoring.grafana_workspace import GrafanaWorkspace
-from slurmpod_cdk.monitoring.monitoring_key import MonitoringKey
-from slurmpod_cdk.monitoring.monthly_budget import MonthlyBudget
-from slurmpod_cdk.monitoring.prometheus_workspace import PrometheusWorkspace
-from slurmpod_cdk.monitoring.severity_topics import SeverityTopics
-from slurmpod_cdk.monitoring.storage_alarms import NatAlarms, StorageAlarms
+from slurmpod_cdk.monitoring.events import EventRules
+from slurmpod_cdk.monitoring.topics import MonitoringKey, SeverityTopics
+from slurmpod_cdk.monitoring.workspaces import GrafanaWorkspace, PrometheusWorkspace
 from slurmpod_cdk.network.stack import ClusterNetwork
-from slurmpod_cdk.storage.mount_targets import FileSystems
+from slurmpod_cdk.storage.stack import FileSystems
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from slurmpod.request.interfaces import HasKeyArn, HasSecurityGroupId, HasSubnet
 from slurmpod.resolve.resolved import LustreFacts
 from slurmpod.resolve.storage import lustre_facts
 from slurmpod.rules.plain_settings import mistakes_of_lustre
-from slurmpod_cdk.order import make_after
+from slurmpod_cdk.given_properties import make_after, refuse
 from slurmpod_cdk.retention import apply_on_delete
-from slurmpod_cdk.wrong_properties import refuse
 
 _Association = aws_fsx.CfnDataRepositoryAssociation
 

@@ -11,9 +11,8 @@ from slurmpod.environment.storage import OpenZfs
 from slurmpod.request.interfaces import HasKeyArn, HasSecurityGroupId, HasSubnetId
 from slurmpod.resolve.storage import openzfs_throughput_mbps
 from slurmpod.rules.plain_settings import mistakes_of_openzfs
-from slurmpod_cdk.order import make_after
+from slurmpod_cdk.given_properties import make_after, refuse
 from slurmpod_cdk.retention import apply_on_delete
-from slurmpod_cdk.wrong_properties import refuse
 
 NFS_OPTIONS = ("rw", "crossmnt", "no_root_squash")
 """Root of a node makes the home directories of users and gives them away, hence no squash."""

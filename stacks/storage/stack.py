@@ -1,6 +1,9 @@
-"""The storage stack: the file systems that every node mounts."""
+"""The storage stack: the file systems that every node mounts, and how a client mounts them."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from aws_cdk import CfnOutput
 from constructs import Construct
@@ -10,8 +13,31 @@ from slurmpod.resolve.storage import MAIN_LUSTRE, OPENZFS_MOUNT_NAME
 from slurmpod_cdk.environment_stack import EnvironmentStack
 from slurmpod_cdk.network.stack import ClusterNetwork
 from slurmpod_cdk.storage.lustre_file_system import LustreFileSystem
-from slurmpod_cdk.storage.mount_targets import FileSystems, MountTarget
 from slurmpod_cdk.storage.openzfs_file_system import OpenZfsFileSystem
+
+
+@dataclass(frozen=True)
+class MountTarget:
+    """A file system, and what a client says to mount it: server and name there.
+
+    Tokens of new ones.
+    """
+
+    file_system_id: str
+    dns_name: str
+    mount_name: str
+
+
+@dataclass(frozen=True)
+class FileSystems:
+    """All file systems of an environment, whether new or existing; Lustre by resolved name.
+
+    `stack` is None when nothing is made.
+    """
+
+    stack: EnvironmentStack | None
+    lustre: Mapping[str, MountTarget]
+    openzfs: MountTarget | None
 
 
 def file_systems_of(scope: Construct, resolved: Resolved, network: ClusterNetwork) -> FileSystems:

@@ -9,8 +9,7 @@ import pytest
 from moto.events.models import EventPattern
 
 from embedded_aws.event_delivery import transformed
-from slurmpod_cdk.monitoring.cluster_events import SEVERITIES, ClusterEvents, events_of
-from slurmpod_cdk.monitoring.event_rules import _transformer
+from slurmpod_cdk.monitoring.events import SEVERITIES, ClusterEvents, _transformer, events_of
 
 ALL = tuple(events_of("pod", "us-west-2"))
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from slurmpod_cdk.cluster_watch.cluster_alarms import OUR_SCRIPTS_FAILED, SCRIPTS_FAILED, counts_in
+from slurmpod_cdk.cluster_watch.alarms import OUR_SCRIPTS_FAILED, SCRIPTS_FAILED, counts_in
 from tests.sound_environment import SOUND
 from tests.stacks.synthesis import (
     Resource,

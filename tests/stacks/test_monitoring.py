@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod_cdk.monitoring.storage_alarms import nearly_full
+from slurmpod_cdk.monitoring.alarms import nearly_full
 from tests.stacks.synthesis import Resource, Template, of_type, only, synthesized_file
 from tests.stacks.watched import (
     RULE,

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from slurmpod_cdk.nag.review import review
-from slurmpod_cdk.notebook.notebook_instance import script_of
-from slurmpod_cdk.storage.mount_targets import FileSystems, MountTarget
+from slurmpod_cdk.notebook import script_of
+from slurmpod_cdk.storage.stack import FileSystems, MountTarget
 from tests.functional.nothing_lost_kinds import RETAINED
 from tests.served import ENDPOINT, served
 from tests.stacks.linting import lint

@@ -8,8 +8,7 @@ from aws_cdk import App
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.nag.review import review
 from slurmpod_cdk.network.stack import network_of
-from slurmpod_cdk.storage.mount_targets import FileSystems, MountTarget
-from slurmpod_cdk.storage.stack import file_systems_of
+from slurmpod_cdk.storage.stack import FileSystems, MountTarget, file_systems_of
 from tests.sound_environment import SOUND
 from tests.stacks.linting import lint
 from tests.stacks.synthesis import (

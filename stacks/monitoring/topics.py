@@ -1,16 +1,17 @@
-"""One SNS topic for each severity, with the subscribers that the environment names."""
+"""One SNS topic for each severity, and the key that encrypts their messages and the logs."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
 
-from aws_cdk import aws_iam, aws_kms, aws_sns
+from aws_cdk import RemovalPolicy, aws_iam, aws_kms, aws_sns
 from constructs import Construct
 
 from slurmpod.environment.monitoring import Subscribers
 from slurmpod.resolve import Resolved
-from slurmpod_cdk.monitoring.cluster_events import SEVERITIES
+from slurmpod_cdk.log_groups import CLUSTER_LOGS, logs_encrypt
+from slurmpod_cdk.monitoring.events import SEVERITIES
 
 
 class SeverityTopics(Construct):
@@ -86,3 +87,61 @@ def _publishers(resolved: Resolved, topic_arn: str) -> Iterator[aws_iam.PolicySt
                 "ArnLike": {"aws:SourceArn": source},
             },
         )
+
+
+class MonitoringKey(Construct):
+    """The user's own key, or a new one.
+
+    For topics, the cluster's logs and those of the function that counts nodes.
+
+    It outlives its stack: the log group of a cluster stays when the cluster goes, and without the
+    key nobody can read it.
+    """
+
+    def __init__(self, scope: Construct, id_: str, *, resolved: Resolved) -> None:
+        super().__init__(scope, id_)
+        monitoring = resolved.monitoring
+        if monitoring and monitoring.kms_key_arn:
+            self.key = aws_kms.Key.from_key_arn(self, "Key", monitoring.kms_key_arn)
+            return
+        key = aws_kms.Key(
+            self,
+            "Key",
+            description=f"Messages and logs of the HyperPod cluster {resolved.name}",
+            enable_key_rotation=True,
+            removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+        )
+        groups = (f"{CLUSTER_LOGS}/{resolved.name}/*", f"{resolved.name}-*")
+        for statement in (
+            *_users_of_the_key(resolved),
+            logs_encrypt(resolved, "EncryptLogs", *groups),
+        ):
+            key.add_to_resource_policy(statement)
+        self.key = key
+
+
+def _users_of_the_key(resolved: Resolved) -> Iterator[aws_iam.PolicyStatement]:
+    """Let those services encrypt messages that publish them.
+
+    EventBridge names no source when it asks for a data key: a condition on the account, which the
+    others get, would drop every message without a word. It publishes with the permission of the
+    topic's policy only to topics of its rule's account. Source: Amazon SNS developer guide, "Key
+    management", compatibility with AWS services; AWS Budgets, "Creating an Amazon SNS topic".
+    """
+    actions = ["kms:Decrypt", "kms:GenerateDataKey*"]
+    yield aws_iam.PolicyStatement(
+        sid="EncryptEvents",
+        principals=[aws_iam.ServicePrincipal("events.amazonaws.com")],
+        actions=actions,
+        resources=["*"],
+    )
+    services = ["budgets.amazonaws.com", "cloudwatch.amazonaws.com"]
+    if resolved.monitoring and resolved.monitoring.prometheus:
+        services.insert(0, "aps.amazonaws.com")
+    yield aws_iam.PolicyStatement(
+        sid="EncryptMessages",
+        principals=[aws_iam.ServicePrincipal(service) for service in services],
+        actions=actions,
+        resources=["*"],
+        conditions={"StringEquals": {"aws:SourceAccount": resolved.account}},
+    )

@@ -1,10 +1,10 @@
-"""A notebook instance that stops when idle and mounts the file systems of the cluster."""
+"""The notebook stack: a notebook instance of SageMaker in the network of the cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from aws_cdk import CfnResource, Fn, RemovalPolicy, aws_iam, aws_kms
+from aws_cdk import CfnOutput, CfnResource, Fn, RemovalPolicy, aws_iam, aws_kms
 from aws_cdk.aws_sagemaker import CfnNotebookInstance
 from aws_cdk.aws_sagemaker import CfnNotebookInstanceLifecycleConfig as CfnScript
 from constructs import Construct
@@ -12,9 +12,63 @@ from constructs import Construct
 from slurmpod.bundle.templates import render
 from slurmpod.permissions.notebook import NotebookScope, notebook_grants, notebook_scope
 from slurmpod.resolve import Resolved, ResolvedNotebook
+from slurmpod_cdk.environment_stack import EnvironmentStack
+from slurmpod_cdk.network.stack import ClusterNetwork
 from slurmpod_cdk.policy_document import policy_document
 from slurmpod_cdk.retention import apply_on_delete
-from slurmpod_cdk.storage.mount_targets import FileSystems
+from slurmpod_cdk.storage.stack import FileSystems
+
+
+def notebook_of(
+    scope: Construct, resolved: Resolved, network: ClusterNetwork, file_systems: FileSystems
+) -> NotebookStack | None:
+    """Make the notebook instance that the environment asks for; None where it asks for none."""
+    if resolved.notebook is None:
+        return None
+    return NotebookStack(
+        scope,
+        resolved=resolved,
+        notebook=resolved.notebook,
+        network=network,
+        file_systems=file_systems,
+    )
+
+
+class NotebookStack(EnvironmentStack):
+    """The files on the instance's volume outlive it, unless the environment asks for their end."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        *,
+        resolved: Resolved,
+        notebook: ResolvedNotebook,
+        network: ClusterNetwork,
+        file_systems: FileSystems,
+    ) -> None:
+        super().__init__(
+            scope,
+            str(resolved.stacks.notebook),
+            resolved=resolved,
+            description=f"A notebook instance beside the HyperPod cluster {resolved.name}",
+        )
+        instance = NotebookInstance(
+            self,
+            "Notebook",
+            resolved=resolved,
+            notebook=notebook,
+            subnet_id=network.subnet_ids[notebook.zone],
+            security_group_ids=network.security_group_ids,
+            file_systems=file_systems,
+        )
+        CfnOutput(
+            self,
+            "NotebookInstanceName",
+            value=instance.name,
+            description="For aws sagemaker create-presigned-notebook-instance-url "
+            "--notebook-instance-name",
+        )
+
 
 PLATFORM = "notebook-al2023-v1"
 """Amazon Linux 2023 with JupyterLab, which has a package lustre-client (developer guide, "Amazon
@@ -28,7 +82,7 @@ DIRECT_INTERNET = "DirectInternet"
 
 
 class NotebookInstance(Construct):
-    """The instance, its script, its role and its key.
+    """The instance, its script, its role and its key; it stops when idle.
 
     It has a fixed name, so that a change for which CloudFormation would make an empty one in its
     place fails. Where it is kept, so is what it runs with: it must be able to stop itself.

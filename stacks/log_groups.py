@@ -1,10 +1,14 @@
-"""The statement of a key's policy by which CloudWatch Logs may encrypt with it."""
+"""Log groups of CloudWatch: where nodes of a cluster log, and how groups are encrypted."""
 
 from __future__ import annotations
 
 from aws_cdk import aws_iam
 
 from slurmpod.resolve import Resolved
+
+CLUSTER_LOGS = "/aws/sagemaker/Clusters"
+"""HyperPod writes what nodes log below it: /aws/sagemaker/Clusters/<name>/<id> (developer guide,
+"SageMaker HyperPod cluster resiliency")."""
 
 
 def logs_encrypt(resolved: Resolved, sid: str, *log_groups: str) -> aws_iam.PolicyStatement:

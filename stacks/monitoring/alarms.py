@@ -11,7 +11,7 @@ from slurmpod.environment.monitoring import Alarms
 from slurmpod.resolve import Resolved, ResolvedLustre
 from slurmpod.resolve.storage import MAIN_LUSTRE
 from slurmpod_cdk.alarm import NOT_LESS_THAN, Condition, add_alarm
-from slurmpod_cdk.storage.mount_targets import FileSystems
+from slurmpod_cdk.storage.stack import FileSystems
 from slurmpod_cdk.watch_metrics import (
     lustre_fullest_disk_percent,
     lustre_used_percent,

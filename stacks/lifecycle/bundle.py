@@ -12,8 +12,8 @@ from constructs import Construct
 from slurmpod.bundle import Bundle, bundle_of
 from slurmpod.reading.own_scripts import read_folder
 from slurmpod.resolve.environment import LIFECYCLE_FOLDER
-from slurmpod_cdk.lifecycle.lifecycle_bucket import BEGINNING, LifecycleBucket
-from slurmpod_cdk.wrong_properties import refuse
+from slurmpod_cdk.given_properties import refuse
+from slurmpod_cdk.lifecycle.bucket import BEGINNING, LifecycleBucket
 
 MANAGED_POLICY = "AmazonSageMakerClusterInstanceRolePolicy"
 ALLOW_IT = (

@@ -9,8 +9,8 @@ from constructs import Construct
 
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.alarm import Condition, add_alarm
-from slurmpod_cdk.monitoring.cluster_events import Severity
-from slurmpod_cdk.monitoring.monitoring_key import CLUSTER_LOGS
+from slurmpod_cdk.log_groups import CLUSTER_LOGS
+from slurmpod_cdk.monitoring.events import Severity
 from slurmpod_cdk.watch_metrics import FIVE_MINUTES, NAMESPACE, cluster_metric, log_metric
 
 OUR_SCRIPTS_FAILED = '"FAILED:" "fix:"'

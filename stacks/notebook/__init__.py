@@ -1,1 +1,0 @@
-"""A notebook instance beside the cluster."""
