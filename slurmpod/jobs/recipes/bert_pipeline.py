@@ -33,14 +33,14 @@ class PipelineParameters(Trained):
     """Highest learning rate of AdamW. The 6e-3 of AWS's example are for LAMB and large batches."""
 
     partitions: Annotated[int, Field(ge=2, le=1024)] = 2
-    """Processes of a pipeline: each one has its share of the layers. All processes of the job are
-    as many pipelines as they fill."""
+    """Processes of a pipeline: each has its share of the layers. The processes of the job form as
+    many pipelines as they fill."""
 
     stages_per_partition: Annotated[int, Field(ge=2, le=64)] = 2
     """Stages of a process, which take turns: with more of them it waits less, and sends more."""
 
     microbatches: Annotated[int, Field(ge=1, le=10_000)] = 12
-    """Parts of a batch that are under way at once."""
+    """Parts of a batch that are in flight at once."""
 
     batch: Annotated[int, Field(ge=1, le=1_000_000)] = 48
     """Samples that one pipeline takes in each step."""
@@ -52,7 +52,7 @@ class PipelineParameters(Trained):
     """Share of the steps in which the learning rate rises."""
 
     seed: Annotated[int, Field(ge=0, le=2**31)] = 12_439
-    """What first weights and dropout follow from."""
+    """Seed of the first weights and of dropout."""
 
     layers: Annotated[int, Field(ge=1, le=10_000)] = 24
     """Layers of the model (24: BERT-large), shared by all stages."""
@@ -64,13 +64,13 @@ class PipelineParameters(Trained):
     """Heads of the attention: they share the width."""
 
     vocabulary: Annotated[int, Field(ge=3, le=1_000_000)] = 30_522
-    """Tokens that there are."""
+    """Size of the vocabulary."""
 
     dropout: Annotated[Fraction, Field(ge=0, le=0.9)] = 0.1
     """Share of values that are dropped."""
 
     precision: Literal["float32", "float64"] = "float32"
-    """What is computed with; `float64` is for comparisons."""
+    """Precision of the computation; `float64` is for comparisons."""
 
     tolerance: Annotated[Fraction, Field(ge=0, le=1)] = 1e-3
     """Largest difference between loss and gradients and those of one process, as a share of the
@@ -106,22 +106,20 @@ class PipelineParameters(Trained):
 
 RECIPE = Recipe(
     "bert-pipeline",
-    "BERT trained in pipelines of stages with interleaved microbatches, on made-up texts",
+    "BERT trained in pipelines of stages with interleaved microbatches, on synthetic texts",
     (SHARED_FOLDER, PYTORCH, "memory for the whole model, until it was compared once"),
     program="train_bert.py",
     shared=SAVING,
     parameters=PipelineParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\
-Two partitions with two stages each hand 12 microbatches on to each other, as AWS's example for
-version 1 of its model parallelism library does; version 2 has no pipelines. With 8 GPUs these are
-4 pipelines, which share their gradients. Neighbours of a pipeline are on one node where they can
-be.
+Two partitions with two stages each pass on 12 microbatches, as in AWS's example for version 1 of
+its model parallelism library; version 2 has no pipelines. With 8 GPUs there are 4 pipelines, which
+share their gradients. The neighbours of a pipeline are on one node if possible.
 
-Before its first step each process computes its pipeline's batch once more alone, with the whole
-model and without dropout. The job fails where the loss, or a gradient of its own stages, is another
-one. A checkpoint has the names of layers, not of stages: so other numbers of partitions go on from
-it, as `train-fsdp2` does. Put your model and data into `bert.py`; texts are made up, and BERT only
-learns to fill in what is masked. This was run on CPUs, and on one GPU with all stages in one
-process.""",
+Before its first step, each process computes its pipeline's batch once more alone, with the whole
+model and without dropout. The job fails if the loss, or a gradient of its own stages, differs. A
+checkpoint names layers, not stages, so training continues with other numbers of partitions, as in
+`train-fsdp2`. Put your model and data into `bert.py`: the texts are synthetic, and BERT only learns
+to fill in masked tokens. Tested on CPUs, and on one GPU with all stages in one process.""",
 )

@@ -67,9 +67,9 @@ RECIPE = Recipe(
     why_no_container=NODES_THEMSELVES,
     parameters=CheckParameters,
     more="""\
-Every node is held against its instance type and its environment, by the checks that workers run
-around jobs (`lifecycle.health_checks`), which the job brings along. One table is printed. A node
-deviates when something of it is bad, when it says nothing, or when a check ends otherwise than on
-most nodes; it is named with the reason, and the job fails. With accelerators no EFA at all is bad,
-too, which the checks around jobs only report. `results-JOB/nodes.json` has it for programs.""",
+The job compares every node with its instance type and its environment, with the checks that workers
+run around jobs (`lifecycle.health_checks`), which the job brings along. It prints one table. A node
+deviates if one of its results is bad or missing, or if a check ends differently than on most nodes.
+The job then fails and names the node with the reason. Accelerators without any EFA count as bad,
+too; the checks around jobs only report that. `results-JOB/nodes.json` has all results.""",
 )

@@ -28,7 +28,7 @@ class BenchParameters(Parameters):
     """Collectives that are measured."""
 
     least_kib: Annotated[int, Field(ge=1, le=67_108_864)] = 64
-    """Size of the smallest message, in KiB; each one is four times the one before."""
+    """Size of the smallest message, in KiB; each following one is four times as large."""
 
     most_kib: Annotated[int, Field(ge=1, le=67_108_864)] = 1_048_576
     """Size of the largest message, in KiB."""
@@ -69,10 +69,10 @@ RECIPE = Recipe(
     parameters=BenchParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\
-NCCL is measured through PyTorch, and gloo on nodes without accelerators, which have no bound. The
-bound of N nodes with g processes each is `network x (n-1)/n x N/(N-1)`, with n = N g, as (N-1)/N of
-a message have to enter each node; an all-to-all has 1/g of it. `network` is what EC2 says of the
-type. With EFA the job fails when all-reduce stays too far below, and when NCCL's log shows sockets
-instead of EFA. `collectives-JOB.json` has the numbers, `collectives-JOB.svg` is a picture. This was
-run on CPUs, and with NCCL in one process on one GPU, where nothing is exchanged.""",
+NCCL is measured through PyTorch. Nodes without accelerators use gloo and have no bound. The bound
+of N nodes with g processes each is `network x (n-1)/n x N/(N-1)`, with n = N g, because (N-1)/N of
+a message must enter each node; an all-to-all has 1/g of it. `network` is EC2's figure for the type.
+With EFA the job fails if all-reduce stays too far below the bound, or if NCCL's log shows sockets
+instead of EFA. `collectives-JOB.json` has the numbers, `collectives-JOB.svg` a picture. Tested on
+CPUs, and with NCCL in one process on one GPU, where nothing is exchanged.""",
 )

@@ -53,7 +53,7 @@ class DdpParameters(Parameters):
 
 RECIPE = Recipe(
     "ddp",
-    "the smallest data-parallel training: its losses have to be those of one process",
+    "the smallest data-parallel training: its losses must equal those of one process",
     (SHARED_FOLDER, PYTORCH),
     program="check_ddp.py",
     scripts=("measurement.sbatch", "step.sh"),
@@ -61,7 +61,7 @@ RECIPE = Recipe(
     parameters=DdpParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\
-The first process also trains alone on all samples. The job fails at the first step whose loss is
-another one, as when gradients get lost on their way. Begin a data-parallel training of your own
-with `check_ddp.py`.""",
+The first process also trains alone on all samples. The job fails at the first step whose loss
+differs, for example because gradients get lost. Start your own data-parallel training from
+`check_ddp.py`.""",
 )

@@ -58,28 +58,28 @@ class HybridParameters(WarmedUp):
     warmup: Warmup = 20
 
     tensor_parallel_degree: Degree = 1
-    """Into how many parts layers are split. Their processes exchange in every layer: keep them
-    within a node."""
+    """Number of parts into which layers are split. Their processes exchange in every layer: keep
+    them within a node."""
 
     hybrid_shard_degree: Annotated[int, Field(ge=0, le=65_536)] = 0
-    """Over how many processes one copy of the model is sharded; the rest are replicas. 0: over all
-    of them. 1: not at all."""
+    """Number of processes over which one copy of the model is sharded; the rest are replicas. 0:
+    all. 1: no sharding."""
 
     activation_checkpointing: bool = True
-    """Whether blocks keep their input alone, and are computed once more in the backward pass."""
+    """Whether blocks keep only their input, and are recomputed in the backward pass."""
 
     sm_activation_offloading: bool = False
     """Whether these inputs wait in the host's memory."""
 
     activation_loading_horizon: Annotated[int, Field(ge=1, le=1000)] = 2
-    """For how many blocks inputs are loaded from there ahead of the backward pass."""
+    """Number of blocks whose inputs are loaded from there ahead of the backward pass."""
 
     random_seed: Annotated[int, Field(ge=0, le=2**31)] = 12_345
-    """What first weights and dropout follow from: the same on every mesh, but for dropout."""
+    """Seed of the first weights and of dropout; the weights are the same on every mesh."""
 
     precision: Literal["bfloat16", "float32", "float64"] = "bfloat16"
-    """What is computed with. Weights and their sums have 32 bits with `bfloat16`, too; `float64`
-    is for comparisons."""
+    """Precision of the computation. Weights and their sums have 32 bits with `bfloat16`, too;
+    `float64` is for comparisons."""
 
     batch: Annotated[int, Field(ge=1, le=10_000_000)] = 512
     """Samples of all processes in a step."""
@@ -94,7 +94,7 @@ class HybridParameters(WarmedUp):
     """Heads of the attention: they share the width, and processes share them."""
 
     dropout: Annotated[Fraction, Field(ge=0, le=0.9)] = 0.0
-    """Share of values that are dropped. Other meshes drop others."""
+    """Share of values that are dropped. Other meshes drop other values."""
 
     def arguments(self, place: Place) -> tuple[str, ...]:
         """Return the mesh that the degrees make of this many processes, and all numbers."""
@@ -179,19 +179,19 @@ RECIPE = Recipe(
     parameters=HybridParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\
-It has, in PyTorch alone, hybrid sharding, tensor parallelism, offloaded activations and delayed
-initialization, as version 2 of the SageMaker model parallelism library (SMP) has them, and goes on
-after a cut as `train-fsdp2` does. Where SMP has a key, the parameter has its name: `--parameters
-smp_config.json` takes its file as it is. The degrees make a mesh of `processes / (shards x parts)`
-replicas, of shards, and of parts of layers, whose processes are neighbours. SMP offloads unless its
-file says otherwise, and this recipe does not.
+It has hybrid sharding, tensor parallelism, offloaded activations and delayed initialization like
+version 2 of the SageMaker model parallelism library (SMP), in PyTorch only, and resumes as
+`train-fsdp2` does. Parameters have the names of SMP's keys: `--parameters smp_config.json` takes
+SMP's file unchanged. The degrees define a mesh of `processes / (shards x parts)` replicas, of
+shards, and of parts of layers, whose processes are neighbours. SMP offloads by default; this recipe
+does not.
 
-Each process makes the first values of its own shards, so no process ever has the whole model.
-Checkpoints are sharded, and are written in the background while the training goes on; another mesh
-goes on from them. Model and data are in `model.py`, and `mesh.py` has the names of the layers that
-are split. With `float64`, losses were those of one process to 1e-6 on the meshes 2 x 2 x 2,
-1 x 4 x 1 and 1 x 1 x 2, and after a change of the mesh. The most that was allocated stands in the
-log. [On one GPU](benchmarks.md#on-one-gpu) computing again took an eighth more time, and halved the
-memory of a training with large batches. Offloading took no time there, and saved memory with large
-batches alone.""",
+Each process creates the first values of its own shards, so no process ever has the whole model.
+Checkpoints are sharded, and are written in the background while the training continues; another
+mesh can resume from them. Model and data are in `model.py`, and the names of the layers that are
+split in `mesh.py`. With `float64`, losses equalled those of one process to 1e-6 on the meshes
+2 x 2 x 2, 1 x 4 x 1 and 1 x 1 x 2, and after a change of the mesh. The log has the peak of
+allocated memory. [On one GPU](benchmarks.md#on-one-gpu), recomputation took an eighth more time and
+halved the memory of a training with large batches. Offloading took no time there, and saved memory
+only with large batches.""",
 )

@@ -33,7 +33,7 @@ class CompileParameters(Parameters):
     """Samples that a process takes in each step."""
 
     steps: Annotated[int, Field(ge=1, le=1_000_000)] = 100
-    """Steps that are measured, of each way."""
+    """Steps that are measured, of each training."""
 
     warm_up_steps: Annotated[int, Field(ge=1, le=10_000)] = 5
     """Steps before that, in which the compiler works."""
@@ -51,17 +51,17 @@ class CompileParameters(Parameters):
     """Heads of the attention: they share the width."""
 
     vocabulary: Annotated[int, Field(ge=2, le=1_000_000)] = 50_257
-    """Tokens that there are."""
+    """Size of the vocabulary."""
 
     block: Annotated[int, Field(ge=1, le=1_048_576)] = 512
     """Tokens of a sample."""
 
     backend: Literal["inductor", "aot_eager"] = "inductor"
     """The compiler. `inductor` needs a C++ compiler and the headers of Python on the nodes;
-    `aot_eager` only traces, and makes little faster."""
+    `aot_eager` only traces, with little gain."""
 
     tolerance: Annotated[Fraction, Field(ge=0, le=1)] = 0.01
-    """Largest difference between the losses of both ways, as a share of the loss."""
+    """Largest difference between the losses of the two trainings, as a share of the loss."""
 
     def arguments(self, place: Place) -> tuple[str, ...]:
         """Return the device, the learning rate for this many processes, and all numbers."""
@@ -82,7 +82,7 @@ class CompileParameters(Parameters):
 
 RECIPE = Recipe(
     "gpt2-compile",
-    "GPT-2 trained as it is, and compiled, on made-up texts: what torch.compile is worth",
+    "GPT-2 trained with and without torch.compile, on synthetic texts, to measure its gain",
     (SHARED_FOLDER, PYTORCH, "a C++ compiler and Python.h, for the backend inductor"),
     program="bench_compile.py",
     scripts=("measurement.sbatch", "step.sh"),
@@ -90,12 +90,12 @@ RECIPE = Recipe(
     parameters=CompileParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\
-It computes with bfloat16; with float16 and scaled losses on GPUs that do not have it (T4), where
-PyTorch would compile nothing; and with 32 bits on CPUs. The learning rate is `5e-5 / 32 x global
+It computes with bfloat16; on GPUs without bfloat16 (T4), where PyTorch would compile nothing, with
+float16 and scaled losses; and on CPUs with 32 bits. The learning rate is `5e-5 / 32 x global
 batch`: 6.25e-5 for 40 samples, 1.25e-4 for 80. `gpt2-JOB.json` and `gpt2-JOB.prom` have
 train_runtime, train_samples_per_second, train_steps_per_second, loss, epoch and learning_rate of
-both ways, and how long the first steps took, in which the compiler works. The job fails where the
-losses of both ways part. [On one H200](benchmarks.md#on-one-gpu) compiled was 2.0 times as fast
-with 32 samples of 1,024 tokens, and slower with the defaults, which are too little work for such a
-GPU: measure with your own batch.""",
+both trainings, and the time of the first steps, which includes compiling. The job fails if the
+losses of the two diverge. [On one H200](benchmarks.md#on-one-gpu) the compiled training was 2.0
+times as fast with 32 samples of 1,024 tokens, and slower with the defaults, which are too little
+work for such a GPU: measure with your own batch.""",
 )

@@ -46,8 +46,8 @@ class IoParameters(Parameters):
     """Files that a node writes, then reads, side by side."""
 
     mib_per_s_per_accelerator: Annotated[int, Field(ge=0, le=100_000)] = 50
-    """What a process of the training reads in a second, in MiB; 0 where nothing is to be judged.
-    Texts need next to nothing, pictures and videos hundreds."""
+    """Throughput that a process of the training needs, in MiB per second; 0: no check. Texts need
+    almost nothing, pictures and videos hundreds."""
 
     def arguments(self, place: Place) -> tuple[str, ...]:
         """Return all numbers, the folders, and what the whole job needs."""
@@ -95,8 +95,8 @@ RECIPE = Recipe(
     parameters=IoParameters,
     patience_seconds=3600,
     more="""\
-All nodes write and read at the same time. The job fails when reading a folder is slower with every
-size of blocks than what all processes need together. Pages are dropped from a node's cache before
-they are read; what a file system's servers hold in memory is not. `results-JOB/io.json` has the
-numbers, `results-JOB/io.svg` is a picture.""",
+All nodes write and read at the same time. The job fails if, with every block size, reading a folder
+is slower than all processes need together. Pages are dropped from a node's cache before they are
+read; the memory of a file system's servers cannot be emptied. `results-JOB/io.json` has the
+numbers, `results-JOB/io.svg` a picture.""",
 )

@@ -34,10 +34,10 @@ RECIPE = Recipe(
     (SHARED_FOLDER, "a Python with torchrun in $PYTHON, on that file system"),
     parameters=OwnProgramParameters,
     more="""\
-A program is a file, or a module behind `-m`, whose package lies in the job's folder:
+A program is a file, or a module after `-m`, whose package is in the job's folder:
 
     slurmpod job submit environments/dev.yaml own -- -m trainer.main --steps 100
 
-Modules of that folder are found wherever the program lies (`pythonpath`), in a container, too,
-where the folders of its image come behind them.""",
+Python finds modules of that folder wherever the program is (`pythonpath`). In a container, the
+folders of its image are searched after them.""",
 )

@@ -36,13 +36,13 @@ class PretrainParameters(WarmedUp):
     data: Annotated[
         str, Field(max_length=4096, pattern=r"^(/[\w./-]+)?$", examples=["/fsx/tokens"])
     ] = ""
-    """Folder of files `*.bin` of tokens, on shared storage; else texts are made up."""
+    """Folder of token files `*.bin` on shared storage; without it, texts are synthetic."""
 
     replicate: Degree = 1
     """Copies of the model."""
 
     shard: Annotated[int, Field(ge=0, le=65_536)] = 0
-    """Shards of each copy. 0: as many as the processes make."""
+    """Shards of each copy. 0: as many as the number of processes allows."""
 
     context: Degree = 1
     """Parts of each sequence; they hold shards, too."""
@@ -57,23 +57,23 @@ class PretrainParameters(WarmedUp):
     """Samples of all processes in a step."""
 
     micro_batch: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """Samples that a process takes at once; it adds up gradients until the batch is done."""
+    """Samples that a process takes at once; it accumulates gradients until the batch is done."""
 
     activations: Literal["kept", "computed-again"] = "computed-again"
-    """What layers keep for the backward pass: everything, or their input alone."""
+    """What layers keep for the backward pass: everything, or only their input."""
 
     precision: Literal["bfloat16", "float32", "float64"] = "bfloat16"
-    """What is computed with. Weights and their sums have 32 bits with `bfloat16`, too; `float64`
-    is for comparisons, and experts cannot be computed with it."""
+    """Precision of the computation. Weights and their sums have 32 bits with `bfloat16`, too;
+    `float64` is for comparisons, and does not support experts."""
 
     balance: Annotated[Fraction, Field(ge=0, le=1)] = 0.001
-    """Weight of how unequal experts are used, beside the loss."""
+    """Weight of the load-balancing loss of the experts."""
 
     report_every: Annotated[int, Field(ge=1, le=1_000_000)] = 10
-    """Steps from one line of the log to the next: processors wait for accelerators there alone."""
+    """Steps from one line of the log to the next: processors wait for accelerators only there."""
 
     seed: Annotated[int, Field(ge=0, le=2**31)] = 12_345
-    """What first weights and the order of the data follow from."""
+    """Seed of the first weights and of the order of the data."""
 
     def arguments(self, place: Place) -> tuple[str, ...]:
         """Return the model's numbers, the mesh, and what tokens per second and MFU follow from."""
@@ -148,43 +148,44 @@ class PretrainParameters(WarmedUp):
 
 RECIPE = Recipe(
     "pretrain",
-    "Llama, Qwen 3, Mistral and Mixtral trained from the beginning, over the mesh of `job plan`",
+    "Llama, Qwen 3, Mistral and Mixtral trained from scratch, over the mesh of `job plan`",
     (SHARED_FOLDER, PYTORCH),
     program="pretrain.py",
     shared=(*SAVING, "activations.py", "spreading.py"),
     parameters=PretrainParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\
-It trains the decoders of the plan's table that are built alike: RMSNorm, rotary positions, queries
+It trains the decoders of the plan's table that share one design: RMSNorm, rotary positions, queries
 that share keys, SwiGLU, Qwen 3's norms of heads, and mixtures of experts. `slurmpod job plan
 --write` writes its parameters. The mesh has replicas, shards (FSDP2), parts of sequences and parts
-of layers; the vocabulary is split as layers are. Experts are sharded and split, and each process
-computes those of its own tokens. Each process makes the first values of its own shards, one
-parameter at a time. Checkpoints are written in the background, and another mesh goes on from them.
+of layers; the vocabulary is split like layers. Experts are sharded and split, and each process
+computes those of its own tokens. Each process creates the first values of its own shards, one
+parameter at a time. Checkpoints are written in the background, and another mesh can resume from
+them.
 
-`data` names a folder with `*.bin`: tokens one after the other, of 2 bytes for vocabularies of up to
-65,536, else of 4, as nanoGPT's preparations write them. Files are mapped, and batches are read
-ahead. The order of samples follows from the seed; a checkpoint has the number of samples, so it
-goes on after a resume, and data of another size are refused. What a Llama or Qwen of the table
-learns depends on the tokenizer that made the files: its vocabulary is that of the model.
+`data` is a folder with `*.bin` files of consecutive tokens: 2 bytes each for vocabularies of up to
+65,536, otherwise 4, as nanoGPT's preparation scripts write them. Files are mapped, and batches are
+read ahead. The seed determines the order of samples. A checkpoint has the number of samples, so the
+order continues after a resume; data of another size are refused. A Llama or Qwen of the table needs
+files made with a tokenizer of the model's vocabulary.
 
-With `float64`, losses were those of one process to 1e-6 with sequences and layers in two parts
-each, killed after three steps, and with two shards that went on from a checkpoint; those of a
-mixture of experts, with `float32`, to 1e-4. On two nodes of a rehearsal, of which one lost its
-power after the first checkpoint, it went on from there with the same losses. That was on CPUs: no
-GPU has run it.
+With `float64`, losses equalled those of one process to 1e-6: with sequences and layers in two parts
+each, killed after three steps, and with two shards that resumed from a checkpoint. Those of a
+mixture of experts, with `float32`, did to 1e-4. On two nodes of a rehearsal, one of which lost its
+power after the first checkpoint, the training resumed with the same losses. All this was on CPUs:
+no GPU has run it.
 
-It has no FP8. PyTorch 2.13 multiplies with 8 bits (`torch.nn.functional.scaled_mm`), and leaves
-scales and the backward pass to its caller. torchao has both, for `nn.Linear` as it is: parts of
-layers are computed otherwise here. It reports gains with `torch.compile` ("Quantized Training"),
-which joins the scaling to what stands before; this recipe does not compile, and there was no GPU to
-show that it would gain. Nor has it pipelines: with shards, the schedules of
-`torch.distributed.pipelining` gather the weights themselves, too early or too late in some
-(pytorch/pytorch#164756). `bert-pipeline` has them without shards. Experts that stay on one process
-are not offered, as nothing here has shown them to be right.
+There is no FP8. PyTorch 2.13 multiplies with 8 bits (`torch.nn.functional.scaled_mm`), but leaves
+scales and the backward pass to its caller. torchao has both, but for a plain `nn.Linear`, and parts
+of layers are computed differently here. It reports gains with `torch.compile` ("Quantized
+Training"), which fuses the scaling with the operations before it; this recipe does not compile, and
+there was no GPU to measure a gain. There are no pipelines either: with shards, the schedules of
+`torch.distributed.pipelining` gather the weights themselves, some of them too early or too late
+(pytorch/pytorch#164756). `bert-pipeline` has pipelines without shards. Expert parallelism is not
+offered, because nothing here has shown it to be right.
 
 Why not torchtitan? Version 0.3.0 from PyPI needs Python 3.11, where nodes have 3.10, and 60 more
-packages than PyTorch. With PyTorch 2.13 it imports triton on CPUs, too, and its debug model ends in
-`torch._C` has no `_cuda_setDevice`, before its first step: it cannot be tested without GPUs. Yours
-is brought to the cluster by [`job adopt`](#a-repository-of-your-own).""",
+packages than PyTorch. With PyTorch 2.13 it imports triton on CPUs, too, and its debug model ends
+before its first step, because `torch._C` has no `_cuda_setDevice`: it cannot be tested without
+GPUs. To use your own, run [`job adopt`](#a-repository-of-your-own).""",
 )

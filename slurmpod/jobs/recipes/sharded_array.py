@@ -26,7 +26,7 @@ class ShardParameters(Parameters):
             examples=["s3://my-bucket/raw/"],
         ),
     ] = "/fsx/data"
-    """A folder that all nodes see, or `s3://BUCKET/PREFIX`, whose objects `aws` has to list."""
+    """A folder that all nodes see, or `s3://BUCKET/PREFIX`; listing it needs `aws`."""
 
     tasks: Annotated[int, Field(ge=1, le=MOST_TASKS)] = 4
     """Tasks of the array, each of which takes its share of the files. At most as many run at once
@@ -49,9 +49,9 @@ RECIPE = Recipe(
     shared=("shards.py",),
     parameters=ShardParameters,
     more="""\
-Task i of n takes every n-th file from the i-th on, so each file has one task, and it is worked on
-once; only a file in whose midst a node was lost begins again. `bash submit.sh` submits the array,
-and a job after it that tells what is left, with the command that runs the failed tasks alone. It
-fails while something is left. What tasks have done stands in `done/`: with another number of
-`tasks` they go on behind it. Files below another prefix need another folder.""",
+Task i of n takes every n-th file, starting with the i-th, so each file is processed by one task,
+once; only a file in progress when a node is lost starts again. `bash submit.sh` submits the array,
+and a job after it that lists the remaining files and prints the command that runs only the failed
+tasks. That job fails while files remain. Results of tasks are in `done/`: with another number of
+`tasks` the array continues after them. Files below another prefix need another folder.""",
 )

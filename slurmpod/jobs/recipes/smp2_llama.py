@@ -42,7 +42,7 @@ class SmpConfiguration(Techniques):
     """Processes that share the experts of a layer. Only for mixtral-8x7b."""
 
     fsdp_cache_flush_warnings: bool = True
-    """Whether PyTorch's allocator is watched, and a flush of its cache is told."""
+    """Whether to warn when PyTorch's allocator flushes its cache."""
 
     allow_empty_shards: bool = False
     """Whether a process may have no part of a parameter."""
@@ -94,20 +94,20 @@ class SmpParameters(SmpConfiguration):
     """SMP's keys, and what is trained with them."""
 
     model: Literal["llama2-7b", "llama2-13b", "llama2-70b", "mixtral-8x7b"] = "llama2-7b"
-    """The model, whose weights begin at random."""
+    """The model, with random initial weights."""
 
     backend: Literal["nccl", "smddp"] = "nccl"
-    """What processes exchange with. smddp is AWS's SMDDP, for p4d and p4de alone."""
+    """Communication backend. smddp is AWS's SMDDP, for p4d and p4de only."""
 
     activation_checkpointing: bool = True
-    """Whether the activations of a layer are computed again when they are needed."""
+    """Whether the activations of a layer are recomputed when they are needed."""
 
     delayed_initialization: bool = True
-    """Whether parameters get their memory only when they are shared: AWS advises it from 60 billion
-    parameters on."""
+    """Whether parameters get their memory only when they are sharded: AWS advises it from 60
+    billion parameters on."""
 
     moe_load_balancing: Literal["sinkhorn", "aux_loss", "balanced", "none"] = "sinkhorn"
-    """How tokens are given to experts. Only for mixtral-8x7b."""
+    """How tokens are assigned to experts. Only for mixtral-8x7b."""
 
     cp_comm_type: Literal["p2p", "all_gather"] = "p2p"
     """How processes exchange the parts of a sample, with a context_parallel_degree above 1."""
@@ -184,7 +184,7 @@ def _option(name: str) -> str:
 
 RECIPE = Recipe(
     "smp2-llama",
-    "Llama 2 with AWS's model parallelism library SMP v2, on made-up tokens",
+    "Llama 2 with AWS's model parallelism library SMP v2, on synthetic tokens",
     (
         SHARED_FOLDER,
         "containers on the nodes (lifecycle.containers)",
@@ -195,10 +195,10 @@ RECIPE = Recipe(
     parameters=SmpParameters,
     instance_types=TYPES,
     more="""\
-SMP's keys stand beside the others in the file of parameters, which may be JSON as SMP has it; they
-become `smp_config.json`, after all that its documentation rules out was refused. The program trains
-with FSDP, tensor parallelism, activation checkpointing and offloading, and delayed initialization
-as AWS describes them, says the loss and the tokens per second, and keeps no checkpoints. **None of
-this was run**: SMP is there as AWS's image alone, and was last released in April 2025 (2.8.0). The
-recipe fsdp2-hybrid has the same techniques in open PyTorch.""",
+SMP's keys are in the same file of parameters as the others. The file may be JSON, like SMP's. They
+become `smp_config.json`, after everything that SMP's documentation excludes has been refused. The
+program trains with FSDP, tensor parallelism, activation checkpointing and offloading, and delayed
+initialization as AWS describes them, prints the loss and the tokens per second, and keeps no
+checkpoints. **None of this was run**: SMP exists only in AWS's image, and was last released in
+April 2025 (2.8.0). The recipe fsdp2-hybrid has the same techniques in open PyTorch.""",
 )

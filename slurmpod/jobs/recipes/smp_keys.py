@@ -35,7 +35,7 @@ class Techniques(Parameters):
     """Processes that share each layer."""
 
     hybrid_shard_degree: Annotated[int, Field(ge=0, le=MOST_PROCESSES)] = 0
-    """Processes that share the parameters of a replica; 0: as many as there are for it."""
+    """Processes that share the parameters of a replica; 0: all available ones."""
 
     sm_activation_offloading: bool = True
     """Whether activations wait in the host's memory. Only with activation checkpointing."""
@@ -44,7 +44,7 @@ class Techniques(Parameters):
     """Layers whose activations are fetched ahead. Only with activation offloading."""
 
     random_seed: Annotated[int, Field(ge=0, le=2**31)] = 12_345
-    """What random numbers follow from, such that the parts of a layer have the same ones."""
+    """Seed of random numbers, the same for all parts of a layer."""
 
     def degree_mistakes(self, processes: int) -> Iterator[Mistake]:
         """Yield degrees that do not divide the job's processes, alone or together."""

@@ -29,10 +29,10 @@ class SweepParameters(Parameters):
     """The values of each parameter, by its name; fractions reach a trial as text."""
 
     trials: Annotated[int | None, Field(ge=1, le=MOST_TRIALS)] = None
-    """How many combinations are tried, chosen at random; all of them if this is left out."""
+    """Number of combinations to try, chosen at random; all of them if this is left out."""
 
     seed: Annotated[int, Field(ge=0, le=2**31)] = 0
-    """What the random choice follows from: the same seed gives the same trials."""
+    """Seed of the random choice: the same seed gives the same trials."""
 
     goal: Literal["minimize", "maximize"] = "minimize"
     """Whether a low score is good, or a high one."""
@@ -101,8 +101,8 @@ RECIPE = Recipe(
     parameters=SweepParameters,
     more="""\
 `bash submit.sh` submits an array whose tasks share the trials, and a job after it that prints all
-results, the best one first, and writes them to `sweep.json`. A trial that fails, or whose score is
-no finite number, is not done: the job after the array fails, and prints the command that runs the
-tasks with such trials alone. A result belongs to its values: where other values are rendered into
-the same folder, those that are new are tried, and no others are shown.""",
+results, best first, and writes them to `sweep.json`. A trial that fails, or whose score is not a
+finite number, is not done: the job after the array then fails, and prints the command that runs
+only the tasks with such trials. Results belong to their values: if you render other values into the
+same folder, only new ones are tried, and only the rendered ones are shown.""",
 )

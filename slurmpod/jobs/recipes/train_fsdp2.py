@@ -30,6 +30,6 @@ RECIPE = Recipe(
     parameters=TrainingParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\
-Accelerators compute with 16 bits (bfloat16); weights, gradients, and what the optimizer keeps have
-32. A training whose checkpoints were written with 32 bits alone goes on from them.""",
+Accelerators compute with 16 bits (bfloat16); weights, gradients, and the optimizer's state have 32
+bits. A training can resume from checkpoints that were written with 32 bits only.""",
 )

@@ -41,7 +41,7 @@ class Trained(Parameters):
     at most a quarter of the limit."""
 
     keep: Annotated[int, Field(ge=1, le=1000)] = 3
-    """How many checkpoints stay."""
+    """Number of checkpoints to keep."""
 
 
 class WarmedUp(Trained):

@@ -58,12 +58,12 @@ class LlamaParameters(Parameters):
         Field(pattern=r"^[A-Za-z0-9/_+=.@:-]+$", max_length=512, examples=["huggingface-token"]),
     ] = "huggingface-token"  # noqa: S105  # its name
     """Name or ARN of the secret in Secrets Manager that is a token of Hugging Face as plain text.
-    The nodes' role has to be allowed to read it."""
+    The nodes' role must be allowed to read it."""
 
     texts: Annotated[
         str, Field(pattern=r"^/[^\s'\"]+$", max_length=1000, examples=["/fsx/texts/*.jsonl"])
     ] = "/fsx/texts/*.jsonl"
-    """Files on shared storage with what is learnt: lines of JSON with a key `text`."""
+    """Training texts on shared storage: lines of JSON with a key `text`."""
 
     tensor_parallel_degree: Literal[8, 32] = 8
     """NeuronCores of a node that share each layer."""
@@ -84,16 +84,17 @@ class LlamaParameters(Parameters):
     """Steps in which the learning rate grows."""
 
     learning_rate: Annotated[Fraction, Field(ge=0, le=1)] = 3e-4
-    """Learning rate after that."""
+    """Learning rate after the warm-up."""
 
     stochastic_rounding: bool = True
-    """Whether FP32 is rounded to BF16 by chance, and weights are BF16; else they are FP32."""
+    """Whether to round FP32 to BF16 stochastically and keep weights in BF16; otherwise they are
+    FP32."""
 
     checkpoint_steps: Annotated[int, Field(ge=1, le=1_000_000)] = 200
     """Steps between two checkpoints."""
 
     kept_checkpoints: Annotated[int, Field(ge=2, le=1000)] = 3
-    """Checkpoints that are kept."""
+    """Number of checkpoints to keep."""
 
     def mistakes(self, place: Place) -> Iterator[Mistake]:
         """Refuse what is not licensed, texts that nodes do not share, and batches that break."""
@@ -166,7 +167,7 @@ class LlamaParameters(Parameters):
 
 RECIPE = Recipe(
     "trn1-llama2-7b",
-    "Llama 2 with 7 billion parameters, trained from the beginning on Trainium",
+    "Llama 2 with 7 billion parameters, trained from scratch on Trainium",
     (
         SHARED_FOLDER,
         "Meta's licence of Llama 2, accepted, and a token of Hugging Face in Secrets Manager",
@@ -182,21 +183,21 @@ RECIPE = Recipe(
     ),
     parameters=LlamaParameters,
     instance_types=("ml.trn1.32xlarge", "ml.trn1n.32xlarge"),
-    why_no_container="it makes a virtual environment with its own software",
+    why_no_container="it creates a virtual environment with its own software",
     more=f"""\
-`bash submit.sh` submits three jobs. The first makes a virtual environment with the pinned SDK on
-shared storage, fetches AWS's program at a pinned commit, and turns your texts into tokens; the
-second compiles; the third trains, once both have succeeded. On four nodes these are 32 processes a
-node and 16 replicas, each of which adds up 16 micro batches. It begins only with
+`bash submit.sh` submits three jobs. The first creates a virtual environment with the pinned SDK on
+shared storage, fetches AWS's program at a pinned commit, and tokenizes your texts; the second
+compiles; the third trains, once both have succeeded. On four nodes there are 32 processes per node
+and 16 replicas, each of which accumulates 16 micro batches. The recipe requires
 `accept_llama2_license: true`, for [Meta's licence]({LICENCE}).
 The token is read when the first job runs, and is in no file. `NEURON_RT_STOCHASTIC_ROUNDING_EN=1`
-alone does nothing here, as the program sets it again: it gets `--use_gpu_compatible_precision 0`,
-too. After a restart it goes on from the newest checkpoint, and takes the texts from the beginning
-of the epoch.
+alone has no effect, because the program overrides it: the recipe also sets
+`--use_gpu_compatible_precision 0`. After a restart it resumes from the newest checkpoint, and reads
+the texts from the beginning of the epoch.
 
 Neuron 2.28 (26 February 2026) is the last SDK that trains with PyTorch/XLA and NxD. Neuron 2.30
-(21 May 2026) supports neither for training; 2.31 took NxD from AWS's images, and with 2.32 its
-training ended. The successor, TorchNeuron, runs on Trainium2 and later: for Trn1 there is none.
-Here only the jobs were run, on four nodes of a rehearsal with stand-ins for `torchrun` and Neuron's
-tools: no Trainium was there.""",
+(21 May 2026) supports neither for training; 2.31 removed NxD from AWS's images, and 2.32 ended its
+training. The successor, TorchNeuron, runs on Trainium2 and later: there is none for Trn1. Only the
+jobs were tested, on four nodes of a rehearsal with stand-ins for `torchrun` and Neuron's tools, not
+on Trainium.""",
 )
