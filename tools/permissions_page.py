@@ -9,7 +9,8 @@ from slurmpod.permissions.people import READING
 from slurmpod.permissions.permission import Permission, Scope
 from slurmpod.permissions.registry import NARROWED_BY_NOTHING, PERMISSIONS
 from slurmpod.permissions.services import SERVICES
-from slurmpod.preflight.gather import CALLER, QUESTIONS
+from slurmpod.preflight.subjects import QUESTIONS
+from slurmpod.preflight.subjects.account import CALLER
 
 INTRODUCTION = """\
 # Permissions of the nodes

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from slurmpod.preflight.checks import PREFLIGHT, Check
+from slurmpod.preflight.judge import CHECKS
+from slurmpod.preflight.registry import Check
 
-BEGIN = "<!-- checks: made of slurmpod/preflight/checks by `make golden` -->"
+BEGIN = "<!-- checks: made of slurmpod/preflight/subjects by `make golden` -->"
 END = "<!-- end of checks -->"
 
 
@@ -12,7 +13,7 @@ def with_checks(page: str) -> str:
     """Return a page with the text between its two marks made anew."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    rows = "\n".join(map(_row, PREFLIGHT.rules))
+    rows = "\n".join(map(_row, CHECKS))
     table = f"| check | how it is when all is well | what to do otherwise |\n|---|---|---|\n{rows}"
     return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"
 

@@ -32,7 +32,8 @@ from slurmpod.permissions.rights import rights_of_users
 from slurmpod.plan.amounts import per_month
 from slurmpod.plan.plan import plan_of
 from slurmpod.plan.prices import bundled_prices
-from slurmpod.preflight.judge import UNANSWERED, judge
+from slurmpod.preflight.answers import UNANSWERED
+from slurmpod.preflight.judge import judge
 from slurmpod.problem_text import problems_text
 from slurmpod.problems import ExitCode, has_errors
 from slurmpod.rules.check import Sound

@@ -21,6 +21,8 @@ from slurmpod.preflight.first_environment import (
     free_range,
 )
 from slurmpod.preflight.judge import judge
+from slurmpod.preflight.subjects.quotas import QUOTAS
+from slurmpod.preflight.subjects.zones import ZONES
 from slurmpod.problem_text import problems_text
 from slurmpod.problems import ExitCode, Problem, WorkFailed
 from slurmpod.reading.read import read_as
@@ -194,7 +196,6 @@ def _of_account(checked: Sound, around: Surroundings | None) -> tuple[Problem, .
         resolved.name,
         resolved.region,
         datetime.now(UTC),
-        zones=around.zones or None,
-        quotas=around.quotas or None,
+        answers={ZONES: around.zones or None, QUOTAS: around.quotas or None},
     )
     return judge(checked, facts)

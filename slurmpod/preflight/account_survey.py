@@ -7,11 +7,11 @@ from typing import Any
 
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import AwsUnavailable, as_unavailable
-from slurmpod.preflight.facts import Quota, Zone
 from slurmpod.preflight.first_environment import ChosenSubnet
-from slurmpod.preflight.questions.account import ask_caller, ask_zones, zones_with
-from slurmpod.preflight.questions.capacity import ask_quotas
-from slurmpod.preflight.questions.network import public_subnets
+from slurmpod.preflight.subjects.account import ask_caller
+from slurmpod.preflight.subjects.existing_network.network import public_subnets
+from slurmpod.preflight.subjects.quotas import Quota, ask_quotas
+from slurmpod.preflight.subjects.zones import Zone, ask_zones, zones_with
 
 
 @dataclass(frozen=True)

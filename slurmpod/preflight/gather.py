@@ -4,49 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import AwsUnavailable, as_unavailable, code_of
 from slurmpod.preflight.facts import Facts, Unanswered
-from slurmpod.preflight.questions import (
-    account,
-    capacity,
-    data,
-    deployment,
-    network,
-    notifications,
-    services,
-)
-from slurmpod.preflight.questions.question import Question
+from slurmpod.preflight.question import Fact, Question
+from slurmpod.preflight.subjects import QUESTIONS
+from slurmpod.preflight.subjects.account import CALLER, REGION_STATUS
 from slurmpod.resolve import Resolved
 
 AT_ONCE = 8
 """Questions under way at a time: enough to wait for none, too few for AWS to throttle."""
 
-CALLER = Question(
-    "caller",
-    "the credentials",
-    ("sts:GetCallerIdentity",),
-    ("sts",),
-    lambda clients, _: account.ask_caller(clients),
-)
-
-QUESTIONS = (
-    *account.QUESTIONS,
-    *capacity.QUESTIONS,
-    *network.QUESTIONS,
-    *data.QUESTIONS,
-    *deployment.QUESTIONS,
-    *notifications.QUESTIONS,
-    *services.QUESTIONS,
-)
-"""All questions beside that for the caller, without whom none has an answer."""
-
 NOT_KNOWN_THERE = "InvalidClientTokenId"
 """What services of a Region say to an account that has not enabled it (STS user guide)."""
 
+Answers = dict[Question[Any], Any]
 OnAnswer = Callable[[str], None]
 
 
@@ -57,23 +33,22 @@ def gather(
 
     Without credentials, or with those of another account, nothing else is asked.
     """
-    facts: dict[str, Any] = {
-        "environment": resolved.name,
-        "region": resolved.region,
-        "taken_at": now,
-    }
+    facts = Facts(resolved.name, resolved.region, now)
     caller = answer(CALLER, clients, resolved)
     if isinstance(caller, Unanswered):
-        return Facts(**facts, unanswered=(caller,), **_status_of_region(caller, clients, resolved))
-    if caller.account != resolved.account:
-        return Facts(**facts, caller=caller)
+        status = _status_of_region(caller, clients, resolved)
+        return replace(facts, unanswered=(caller,), answers=status)
+    if caller is None or caller.account != resolved.account:
+        return replace(facts, caller=caller)
     answers = _ask_all(clients, resolved, on_answer)
-    known = {name: each for name, each in answers.items() if not isinstance(each, Unanswered)}
+    known = {each: fact for each, fact in answers.items() if not isinstance(fact, Unanswered)}
     unanswered = tuple(each for each in answers.values() if isinstance(each, Unanswered))
-    return Facts(**facts, caller=caller, unanswered=unanswered, **known)
+    return replace(facts, caller=caller, unanswered=unanswered, answers=known)
 
 
-def answer(question: Question, clients: AwsClients, resolved: Resolved) -> Any:
+def answer(
+    question: Question[Fact], clients: AwsClients, resolved: Resolved
+) -> Fact | Unanswered | None:
     """Return what AWS says to one question; Unanswered where it refuses, or is not reached."""
     try:
         with as_unavailable(f"ask about {question.subject}"):
@@ -82,27 +57,26 @@ def answer(question: Question, clients: AwsClients, resolved: Resolved) -> Any:
         return Unanswered(question.field, code_of(refused), str(refused))
 
 
-def _status_of_region(
-    refused: Unanswered, clients: AwsClients, resolved: Resolved
-) -> dict[str, Any]:
+def _status_of_region(refused: Unanswered, clients: AwsClients, resolved: Resolved) -> Answers:
     """Ask about the Region where that may be why it knows no credentials: it is not enabled."""
-    (question,) = (each for each in account.QUESTIONS if each.field == "region_status")
-    status = answer(question, clients, resolved) if refused.code == NOT_KNOWN_THERE else None
-    return {question.field: status} if isinstance(status, str) else {}
+    if refused.code != NOT_KNOWN_THERE:
+        return {}
+    status = answer(REGION_STATUS, clients, resolved)
+    return {} if isinstance(status, Unanswered) else {REGION_STATUS: status}
 
 
-def _ask_all(clients: AwsClients, resolved: Resolved, on_answer: OnAnswer) -> dict[str, Any]:
-    """Return answers by field, in the order of the questions."""
+def _ask_all(clients: AwsClients, resolved: Resolved, on_answer: OnAnswer) -> Answers:
+    """Return answers, in the order of the questions."""
     concerned = [each for each in QUESTIONS if each.concerns(resolved)]
     for name in {name for question in concerned for name in question.clients}:
         getattr(clients, name)
-    answers: dict[str, Any] = {question.field: None for question in concerned}
+    answers: Answers = dict.fromkeys(concerned)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         asked = {pool.submit(answer, each, clients, resolved): each for each in concerned}
         try:
             for number, done in enumerate(as_completed(asked), start=1):
                 question = asked[done]
-                answers[question.field] = done.result()
+                answers[question] = done.result()
                 on_answer(f"{number} of {len(concerned)}: {question.subject}")
         except BaseException:  # Ctrl-C must not wait for questions that were not begun
             pool.shutdown(wait=False, cancel_futures=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from slurmpod.environment.names import service_of_arn
 from slurmpod.problems import YamlPath
@@ -111,17 +111,6 @@ def linked_buckets(resolved: Resolved) -> Named:
         for lustre in resolved.lustre
         for index, repository in enumerate(lustre.settings.data_repositories)
     }
-
-
-NAMED: Mapping[str, Callable[[Resolved], Named]] = {
-    "training_plans": training_plans,
-    "buckets": buckets,
-    "keys": keys,
-    "secrets": secrets,
-    "images": images,
-    "topics": topics,
-}
-"""What is named, by the field of `Facts` that has it."""
 
 
 def _of_service(service: str, resolved: Resolved) -> Named:

@@ -14,4 +14,4 @@ Judge = Callable[[Resolved, Facts], Iterable[Finding]]
 Check = rulebook.Rule["Judge"]
 
 PREFLIGHT = rulebook.Rulebook["Judge"]("PRE", "What only the account knows")
-"""All checks, in the order of their definition."""
+"""Where the files of subjects, as they are loaded, write their checks."""

@@ -18,11 +18,26 @@ from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.server import EmbeddedAws
 from slurmpod.aws.clients import AwsClients
 from slurmpod.cli.main import run
-from slurmpod.preflight.checks.quotas import ALL_CLUSTERS, PER_CLUSTER
-from slurmpod.preflight.facts import STUCK, EndpointFacts, Facts, FailedRollback, Quota, Unanswered
-from slurmpod.preflight.gather import CALLER, QUESTIONS, answer
+from slurmpod.preflight.facts import Facts, Unanswered
+from slurmpod.preflight.gather import answer
 from slurmpod.preflight.judge import judge
 from slurmpod.preflight.names import images as image_names
+from slurmpod.preflight.question import Question
+from slurmpod.preflight.subjects import QUESTIONS
+from slurmpod.preflight.subjects.account import CALLER
+from slurmpod.preflight.subjects.clusters import ALL_CLUSTERS, PER_CLUSTER
+from slurmpod.preflight.subjects.endpoint import ENDPOINT, EndpointFacts
+from slurmpod.preflight.subjects.identity import ASSUMABLE
+from slurmpod.preflight.subjects.notifications import (
+    COST_TAGS,
+    HAS_IDENTITY_CENTER,
+    UNCONFIRMED_EMAILS,
+)
+from slurmpod.preflight.subjects.quotas import QUOTAS, Quota
+from slurmpod.preflight.subjects.secrets import SECRETS
+from slurmpod.preflight.subjects.stacks import FAILED_ROLLBACKS, STACKS, STUCK, FailedRollback
+from slurmpod.preflight.subjects.training_plans import TRAINING_PLANS
+from slurmpod.preflight.subjects.zones import OFFERINGS, ZONES
 from slurmpod.problems import ExitCode, Problem
 from slurmpod.reading.read import read_as
 from slurmpod.rehearsal.existing_resources import make_identity
@@ -77,14 +92,16 @@ class Account:
     def facts(self, text: str, *fields: str) -> Facts:
         """Gather some facts of an environment."""
         resolved, clients = sound(text).resolved, self.clients()
-        known: dict[str, Any] = {
-            each.field: answer(each, clients, resolved)
-            for each in (CALLER, *QUESTIONS)
-            if each.field in ("caller", *fields) and each.concerns(resolved)
+        caller = answer(CALLER, clients, resolved)
+        known = {
+            each: answer(each, clients, resolved)
+            for each in QUESTIONS
+            if each.field in fields and each.concerns(resolved)
         }
-        unanswered = [each for each in known.values() if isinstance(each, Unanswered)]
-        assert unanswered == []
-        return Facts(resolved.name, resolved.region, datetime.now(UTC), **known)
+        assert not isinstance(caller, Unanswered)
+        assert [each for each in known.values() if isinstance(each, Unanswered)] == []
+        now = datetime.now(UTC)
+        return Facts(resolved.name, resolved.region, now, caller=caller, answers=known)
 
     def finds(self, text: str, *fields: str) -> dict[str, str]:
         """Return the message of each check that fails."""
@@ -97,6 +114,11 @@ class Account:
             aws_secret_access_key=credentials.get("SecretAccessKey"),
         )
         return AwsClients(session)
+
+
+def knowing(facts: Facts, answers: dict[Question[Any], Any]) -> Facts:
+    """Return facts with other answers."""
+    return replace(facts, answers={**facts.answers, **answers})
 
 
 def sound(text: str) -> Sound:
@@ -183,9 +205,9 @@ def test_zones_and_what_is_offered_there(account: Account) -> None:
     assert "PRE-201" in account.finds(none, "zones")
     scarce = group(instance_type="ml.p6e-gb200.36xlarge")
     facts = account.facts(scarce, "zones", "offerings")
-    assert "us-west-2a" in {each.name for each in facts.zones or ()}
+    assert "us-west-2a" in {each.name for each in facts[ZONES] or ()}
     offered = {"ml.m5.large": ("usw2-az2",), "ml.p6e-gb200.36xlarge": ("usw2-az1",)}
-    found = rules(judge(sound(scarce), replace(facts, offerings=offered)))
+    found = rules(judge(sound(scarce), knowing(facts, {OFFERINGS: offered})))
     assert "no ml.p6e-gb200.36xlarge in usw2-az2" in found["PRE-202"]
     assert account.finds(OWN, "zones", "offerings") == {}
 
@@ -226,7 +248,7 @@ def test_jobs_that_outlive_their_training_plan(
     limit = f"slurm: {{partitions: [{{name: cpu, max_time: '{max_time}'}}]}}\n" if max_time else ""
     Existing(account.aws).training_plan(PLAN, instance_type="ml.p5.48xlarge", zone="usw2-az2")
     facts = account.facts(planned, "zones", "training_plans", "clusters")
-    plan = (facts.training_plans or {})[PLAN]
+    plan = (facts[TRAINING_PLANS] or {})[PLAN]
     assert plan
     assert plan.ends
     later = replace(facts, taken_at=plan.ends - timedelta(days=days_left))
@@ -374,7 +396,7 @@ def test_an_endpoint_has_a_quota_a_model_and_an_image(account: Account) -> None:
     facts = account.facts(text, *fields)
     late = replace(facts, taken_at=datetime(2027, 4, 1, tzinfo=UTC))
     assert rules(judge(sound(text), late)) == {"PRE-906": "2027-03-31 is over"}
-    closed = replace(facts, endpoint=EndpointFacts("InService", None, has_image=None))
+    closed = knowing(facts, {ENDPOINT: EndpointFacts("InService", None, has_image=None)})
     assert set(rules(judge(sound(text), closed))) == {"PRE-902", "PRE-905"}
     account.quotas.clear()
 
@@ -389,7 +411,7 @@ def test_a_notebook_has_a_quota_and_a_name(account: Account) -> None:
     )
     facts = account.facts(text, *fields)
     name = "ml.t3.medium for notebook instance usage"
-    none = replace(facts, quotas=(Quota("sagemaker", "L-0", name, 0.0),))
+    none = knowing(facts, {QUOTAS: (Quota("sagemaker", "L-0", name, 0.0),)})
     found = rules(judge(sound(text), none))
     assert set(found) == {"PRE-911", "PRE-912"}
     assert "(InService) already" in found["PRE-912"]
@@ -456,7 +478,7 @@ def test_secrets_of_jobs_are_there_and_stay_closed(account: Account) -> None:
     assert "PRE-421" in account.finds(text, "secrets")
     Existing(account.aws).secret(of_jobs, {"any": "text"})
     assert account.finds(text, "secrets") == {}
-    known = account.facts(text, "secrets").secrets
+    known = account.facts(text, "secrets")[SECRETS]
     assert known
     assert known[of_jobs].entries is None  # type: ignore[union-attr]
 
@@ -497,13 +519,13 @@ def test_stacks_and_names(account: Account) -> None:
         )
         _wait_for(cloudformation, name)
     facts = account.facts(OWN, "stacks")
-    assert facts.stacks == {"dev-network": "ROLLBACK_COMPLETE", "dev-lifecycle": "CREATE_COMPLETE"}
+    assert facts[STACKS] == {"dev-network": "ROLLBACK_COMPLETE", "dev-lifecycle": "CREATE_COMPLETE"}
     assert judge(sound(OWN), facts) == ()  # the CDK deletes what was rolled back, and goes on
     for status in ("DELETE_FAILED", "UPDATE_ROLLBACK_FAILED", "UPDATE_IN_PROGRESS"):
-        stuck = replace(facts, stacks={"dev-network": status})
+        stuck = knowing(facts, {STACKS: {"dev-network": status}})
         assert f"dev-network is {status}" in rules(judge(sound(OWN), stuck))["PRE-602"]
     failed = {"dev-network": (FailedRollback("Files", "too small"), FailedRollback("Nodes", ""))}
-    stuck = replace(facts, stacks=dict.fromkeys(failed, STUCK), failed_rollbacks=failed)
+    stuck = knowing(facts, {STACKS: dict.fromkeys(failed, STUCK), FAILED_ROLLBACKS: failed})
     (problem,) = judge(sound(OWN), stuck)
     assert (
         problem.message
@@ -594,7 +616,7 @@ def test_topics_and_addresses(account: Account) -> None:
     account.aws.service("sns").create_topic(Name="takeovers")
     assert account.finds(told, "topics") == {}
     watched = f"{OWN}monitoring: {{notify: {{critical: {{emails: [a@example.com]}}}}}}\n"
-    waiting = replace(account.facts(watched), unconfirmed_emails=("a@example.com",))
+    waiting = knowing(account.facts(watched), {UNCONFIRMED_EMAILS: ("a@example.com",)})
     assert "PRE-802" in rules(judge(sound(watched), waiting))
     assert account.finds(watched, "unconfirmed_emails") == {}
 
@@ -602,11 +624,11 @@ def test_topics_and_addresses(account: Account) -> None:
 def test_sign_in_and_cost_tags(account: Account) -> None:
     grafana = f"{OWN}monitoring: {{prometheus: {{}}, grafana: {{sign_in: sso}}}}\n"
     assert account.finds(grafana, "has_identity_center") == {}
-    without = replace(account.facts(grafana), has_identity_center=False)
+    without = knowing(account.facts(grafana), {HAS_IDENTITY_CENTER: False})
     assert "PRE-803" in rules(judge(sound(grafana), without))
     budget = f"{OWN}budget: {{monthly_usd: 100, emails: [a@example.com]}}\n"
     for status, fails in (("Inactive", True), ("Active", False)):
-        tagged = replace(account.facts(budget), cost_tags={"slurmpod:environment": status})
+        tagged = knowing(account.facts(budget), {COST_TAGS: {"slurmpod:environment": status}})
         assert ("PRE-804" in rules(judge(sound(budget), tagged))) == fails
 
 
@@ -625,12 +647,11 @@ def _allow(*actions: str) -> dict[str, Any]:
 
 
 def test_who_may_deploy(account: Account) -> None:
-    (question,) = (each for each in QUESTIONS if each.field == "assumable")
     for actions, may in (((), False), (("sts:AssumeRole",), True)):
         rights = _allow("iam:SimulatePrincipalPolicy", "sts:GetCallerIdentity", *actions)
         clients = account.clients(**_user(account, rights))
-        assumable = answer(question, clients, sound(OWN).resolved)
-        facts = replace(account.facts(OWN), assumable=assumable)
+        assumable = answer(ASSUMABLE, clients, sound(OWN).resolved)
+        facts = knowing(account.facts(OWN), {ASSUMABLE: assumable})
         assert ("PRE-701" in rules(judge(sound(OWN), facts))) != may
 
 
@@ -678,11 +699,11 @@ def test_what_is_closed_is_told(account: Account) -> None:
     rights = ("sts:GetCallerIdentity", "s3:ListBucket", "secretsmanager:DescribeSecret")
     clients, resolved = account.clients(**_user(account, _allow(*rights))), sound(text).resolved
     known = {
-        each.field: answer(each, clients, resolved)
+        each: answer(each, clients, resolved)
         for each in QUESTIONS
         if each.field in ("buckets", "secrets")
     }
-    problems = judge(sound(text), replace(account.facts(text), **known))
+    problems = judge(sound(text), knowing(account.facts(text), known))
     closed = [each.message for each in problems if each.rule == "PRE-006"]
     assert closed == [
         f"s3:GetEncryptionConfiguration, s3:GetBucketPolicy is denied: {name} is not judged",

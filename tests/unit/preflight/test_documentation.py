@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from slurmpod.preflight import listed
-from slurmpod.preflight.checks import PREFLIGHT
-from slurmpod.preflight.facts import Quota
-from slurmpod.preflight.judge import judge
+from slurmpod.preflight.judge import CHECKS, judge
+from slurmpod.preflight.subjects.quotas import QUOTAS, Quota
 from slurmpod.problem_text import problems_text
 from slurmpod.reading.read import read
 from slurmpod.rules.check import sound
@@ -27,8 +26,8 @@ def test_the_table_of_checks_is_fresh(update_golden: bool) -> None:
 
 
 def test_what_explain_shows_of_checks_is_fresh(update_golden: bool) -> None:
-    assert_matches(listed.FILE, listed.to_json(PREFLIGHT.rules), update=update_golden)
-    shown = [replace(check, judge=None) for check in PREFLIGHT.rules]
+    assert_matches(listed.FILE, listed.to_json(CHECKS), update=update_golden)
+    shown = [replace(check, judge=None) for check in CHECKS]
     assert list(listed.listed_checks()) == shown
 
 
@@ -36,5 +35,5 @@ def test_the_page_shows_a_problem_as_it_is_printed(monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(ROOT)
     quota = Quota("sagemaker", "L-8762A75F", "ml.p5.48xlarge for cluster usage", 0)
     environment = sound(read(Path("environments/p5-prod.yaml")))
-    problems = judge(environment, replace(FACTS, environment="p5-prod", quotas=(quota,)))
+    problems = judge(environment, replace(FACTS, environment="p5-prod", answers={QUOTAS: (quota,)}))
     assert problems_text(problems, io.StringIO()) in PAGE.read_text()

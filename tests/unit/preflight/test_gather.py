@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from slurmpod.preflight.checks.quotas import ALL_CLUSTERS
-from slurmpod.preflight.facts import ClusterUse, Quota
-from slurmpod.preflight.gather import QUESTIONS, answer, gather
+from slurmpod.preflight.gather import answer, gather
 from slurmpod.preflight.judge import judge
 from slurmpod.preflight.saved import from_file, to_json
+from slurmpod.preflight.subjects.clusters import ALL_CLUSTERS, CLUSTERS, ClusterUse
+from slurmpod.preflight.subjects.quotas import QUOTAS, Quota
 from tests.unit.preflight.test_judge import FACTS, environment
 
 
@@ -65,20 +65,19 @@ def test_spot_nodes_of_other_clusters_take_up_the_quota_of_all_and_not_of_their_
         {**kind, "CapacityRequirements": {"OnDemand": {}}},
     )
     sound = environment()
-    (question,) = (each for each in QUESTIONS if each.field == "clusters")
-    clusters: Any = answer(question, clients, sound.resolved)
+    clusters = answer(CLUSTERS, clients, sound.resolved)
     assert clusters == (ClusterUse("other", "InService", {"ml.m5.xlarge": 3}, {}, spot=3),)
     quotas = (
         Quota("sagemaker", "L-1", "ml.m5.xlarge for cluster usage", 6),
         Quota("sagemaker", "L-2", ALL_CLUSTERS, 7),
     )
-    problems = judge(sound, replace(FACTS, clusters=clusters, quotas=quotas))
+    problems = judge(sound, replace(FACTS, answers={CLUSTERS: clusters, QUOTAS: quotas}))
     assert [each.rule for each in problems] == ["PRE-102"]
     assert problems[0].message.startswith(f"the quota '{ALL_CLUSTERS}' is 7; ")
 
 
 def test_facts_that_were_saved_before_spot_was_told_apart_are_read(tmp_path: Path) -> None:
-    facts = replace(FACTS, clusters=(ClusterUse("other", "InService", {}, {}),))
+    facts = replace(FACTS, answers={CLUSTERS: (ClusterUse("other", "InService", {}, {}),)})
     file = tmp_path / "facts.json"
     saved = json.loads(to_json(facts))
     del saved["clusters"][0]["spot"]

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from slurmpod.aws.clients import AwsClients
-from slurmpod.preflight.facts import Caller, ClusterUse, Facts, Leftover, Quota, Unanswered, Zone
-from slurmpod.preflight.gather import QUESTIONS, answer
+from slurmpod.preflight.facts import Caller, Facts, Unanswered
+from slurmpod.preflight.gather import answer
 from slurmpod.preflight.judge import judge
-from slurmpod.preflight.questions.question import Question
+from slurmpod.preflight.question import Question
+from slurmpod.preflight.subjects import MODULES, QUESTIONS
+from slurmpod.preflight.subjects.account import CALLER
+from slurmpod.preflight.subjects.bootstrap import BOOTSTRAP
+from slurmpod.preflight.subjects.clusters import CLUSTERS, ClusterUse
+from slurmpod.preflight.subjects.leftovers import LEFTOVERS, Leftover
+from slurmpod.preflight.subjects.quotas import QUOTAS, Quota
+from slurmpod.preflight.subjects.stacks import STACKS
+from slurmpod.preflight.subjects.zones import ZONES, Zone
 from slurmpod.problems import Severity
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved
@@ -52,7 +62,7 @@ def test_a_refusal_keeps_its_code() -> None:
         details: Any = {"Error": {"Code": "ThrottlingException", "Message": "Rate exceeded"}}
         raise ClientError(details, "ListServiceQuotas")
 
-    question = Question("quotas", "service quotas", (), (), throttled)
+    question: Question[None] = Question("quotas", "service quotas", (), (), throttled)
     refused = answer(question, None, environment().resolved)  # type: ignore[arg-type]
     message = "cannot ask about service quotas: ThrottlingException: Rate exceeded"
     assert refused == Unanswered("quotas", "ThrottlingException", message)
@@ -64,7 +74,7 @@ def test_facts_that_nobody_told_break_nothing() -> None:
 
 
 def test_problems_stand_at_their_lines() -> None:
-    facts = replace(FACTS, zones=(Zone("us-west-2a", "usw2-az1", "available"),))
+    facts = replace(FACTS, answers={ZONES: (Zone("us-west-2a", "usw2-az1", "available"),)})
     (problem,) = judge(environment(), facts)
     assert str(problem.where) == "dev.yaml:7:9"
     assert problem.fix == "write one of us-west-2a (usw2-az1)"
@@ -72,31 +82,42 @@ def test_problems_stand_at_their_lines() -> None:
 
 def test_a_warning_can_be_accepted_and_an_error_cannot() -> None:
     accepting = SOUND + "suppress: [{rule: PRE-604, reason: we want to start anew}]\n"
-    left = replace(FACTS, leftovers=(Leftover("AWS::S3::Bucket", "old", ""),))
+    left = replace(FACTS, answers={LEFTOVERS: (Leftover("AWS::S3::Bucket", "old", ""),)})
     assert [each.rule for each in judge(environment(), left)] == ["PRE-604"]
     assert judge(environment(accepting), left) == ()
-    without = replace(FACTS, bootstrap=0)
+    without = replace(FACTS, answers={BOOTSTRAP: 0})
     accepting = accepting.replace("PRE-604", "PRE-601")
     assert [each.rule for each in judge(environment(accepting), without)] == ["PRE-601"]
 
 
-def test_each_question_fills_a_field() -> None:
-    fields = [each.field for each in QUESTIONS]
-    assert len(set(fields)) == len(fields)
-    assert set(fields) <= set(vars(FACTS))
+def test_each_question_of_a_subject_is_asked_and_fills_a_field_of_its_own() -> None:
+    subjects = [import_module(f"slurmpod.preflight.subjects.{name}") for name in MODULES]
+    written = {each for module in subjects for each in vars(module).values() if is_question(each)}
+    assert written == {CALLER, *QUESTIONS}
+    fields = {each.name for each in dataclasses.fields(FACTS)}
+    assert len(fields | {each.field for each in QUESTIONS}) == len(fields) + len(QUESTIONS)
+
+
+def is_question(anything: object) -> bool:
+    return isinstance(anything, Question)
+
+
+def of_stacks(stacks: dict[str, str], cluster: ClusterUse) -> Facts:
+    """Return facts of an account with a small quota, a cluster and these stacks."""
+    quota = Quota("sagemaker", "L-1", "ml.m5.xlarge for cluster usage", 3)
+    return replace(FACTS, answers={CLUSTERS: (cluster,), QUOTAS: (quota,), STACKS: stacks})
 
 
 def test_what_is_deployed_already_is_not_in_its_own_way() -> None:
     own = ClusterUse("dev", "InService", {"ml.m5.xlarge": 2}, {})
-    quota = Quota("sagemaker", "L-1", "ml.m5.xlarge for cluster usage", 3)
-    facts = replace(FACTS, clusters=(own,), quotas=(quota,), stacks={})
+    facts = of_stacks({}, own)
     assert [each.rule for each in judge(environment(), facts)] == ["PRE-603"]
     deployed = dict.fromkeys(environment().resolved.stacks.in_order(), "UPDATE_COMPLETE")
-    assert judge(environment(), replace(facts, stacks=deployed)) == ()
+    assert judge(environment(), of_stacks(deployed, own)) == ()
     rolled_back = {**deployed, "dev-cluster": "ROLLBACK_COMPLETE"}
-    again = judge(environment(), replace(facts, stacks=rolled_back))
+    again = judge(environment(), of_stacks(rolled_back, own))
     assert [each.rule for each in again] == ["PRE-603"]
-    others = replace(facts, stacks=deployed, clusters=(replace(own, name="other"),))
+    others = of_stacks(deployed, replace(own, name="other"))
     assert [each.rule for each in judge(environment(), others)] == ["PRE-101"]
 
 
@@ -110,11 +131,13 @@ def test_a_plan_larger_than_the_quota_of_its_type_is_a_warning() -> None:
     of_plan = environment(OF_PLAN)
     quota = Quota("sagemaker", "L-1", "ml.p5.48xlarge for cluster usage", 1)
     (problem,) = (
-        each for each in judge(of_plan, replace(FACTS, quotas=(quota,))) if each.rule == "PRE-109"
+        each
+        for each in judge(of_plan, replace(FACTS, answers={QUOTAS: (quota,)}))
+        if each.rule == "PRE-109"
     )
     assert problem.severity is Severity.WARNING
     assert problem.message.endswith("is 1; 2 come from training plans")
-    enough = replace(FACTS, quotas=(replace(quota, value=2),))
+    enough = replace(FACTS, answers={QUOTAS: (replace(quota, value=2),)})
     assert "PRE-109" not in {each.rule for each in judge(of_plan, enough)}
 
 
@@ -125,9 +148,9 @@ def test_the_quota_of_spot_instances_is_said_to_be_unknown() -> None:
         )
     )
     of_others = Quota("sagemaker", "L-1", "ml.m5.xlarge for cluster usage", 0)
-    (problem,) = judge(spot, replace(FACTS, quotas=(of_others,)))
+    (problem,) = judge(spot, replace(FACTS, answers={QUOTAS: (of_others,)}))
     assert (problem.rule, problem.severity) == ("PRE-110", Severity.NOTE)
     assert problem.message == "not checked: the quota of 2 spot instances"
     seeming = replace(of_others, name="ml.m5.xlarge for spot cluster usage", value=1)
-    (problem,) = judge(spot, replace(FACTS, quotas=(of_others, seeming)))
+    (problem,) = judge(spot, replace(FACTS, answers={QUOTAS: (of_others, seeming)}))
     assert problem.message.endswith("; 'ml.m5.xlarge for spot cluster usage' is 1")

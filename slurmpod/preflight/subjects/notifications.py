@@ -1,11 +1,14 @@
-"""Checks of what tells people: topics, e-mail addresses, dashboards, budgets."""
+"""What tells people: topics, e-mail addresses, dashboards, budgets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from slurmpod.aws.clients import AwsClients
+from slurmpod.aws.errors import suppressed
 from slurmpod.preflight import names
 from slurmpod.preflight.facts import Facts
+from slurmpod.preflight.question import Question
 from slurmpod.preflight.registry import PREFLIGHT
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
@@ -14,7 +17,87 @@ from slurmpod.rules.registry import Finding
 
 SNS = "https://docs.aws.amazon.com/sns/latest/dg/sns-email-notifications.html"
 GRAFANA = "https://docs.aws.amazon.com/grafana/latest/userguide/authentication-in-AMG-SSO.html"
-COST_TAGS = "https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/activating-tags.html"
+ACTIVATING_TAGS = (
+    "https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/activating-tags.html"
+)
+PENDING = "PendingConfirmation"
+
+
+def _topics(clients: AwsClients, resolved: Resolved) -> dict[str, bool]:
+    return {arn: _is_there(clients, arn) for arn in names.topics(resolved)}
+
+
+def _is_there(clients: AwsClients, arn: str) -> bool:
+    with suppressed("NotFound", "NotFoundException"):
+        clients.sns.get_topic_attributes(TopicArn=arn)
+        return True
+    return False
+
+
+TOPICS = Question(
+    "topics",
+    "topics",
+    ("sns:GetTopicAttributes",),
+    ("sns",),
+    _topics,
+    named=names.topics,
+)
+
+
+def _unconfirmed_emails(clients: AwsClients, resolved: Resolved) -> tuple[str, ...]:
+    """Return the addresses that wait at topics of the environment."""
+    pages = clients.sns.get_paginator("list_subscriptions").paginate()
+    found = [each for page in pages for each in page["Subscriptions"]]
+    return tuple(
+        each["Endpoint"]
+        for each in found
+        if each["SubscriptionArn"] == PENDING
+        and each["TopicArn"].rpartition(":")[2].startswith(f"{resolved.name}-")
+    )
+
+
+UNCONFIRMED_EMAILS = Question(
+    "unconfirmed_emails",
+    "e-mail addresses",
+    ("sns:ListSubscriptions",),
+    ("sns",),
+    _unconfirmed_emails,
+    lambda resolved: resolved.monitoring is not None,
+)
+
+
+def _has_identity_center(clients: AwsClients, _: Resolved) -> bool:
+    return bool(clients.sso.list_instances()["Instances"])
+
+
+def _signs_in_with_identity_center(resolved: Resolved) -> bool:
+    grafana = resolved.monitoring.grafana if resolved.monitoring else None
+    return bool(grafana and grafana.sign_in == "sso")
+
+
+HAS_IDENTITY_CENTER = Question(
+    "has_identity_center",
+    "IAM Identity Center",
+    ("sso:ListInstances",),
+    ("sso",),
+    _has_identity_center,
+    _signs_in_with_identity_center,
+)
+
+
+def _cost_tags(clients: AwsClients, _: Resolved) -> dict[str, str]:
+    found = clients.cost_explorer.list_cost_allocation_tags(TagKeys=[ENVIRONMENT_TAG])
+    return {each["TagKey"]: each["Status"] for each in found["CostAllocationTags"]}
+
+
+COST_TAGS = Question(
+    "cost_tags",
+    "cost allocation tags",
+    ("ce:ListCostAllocationTags",),
+    ("cost_explorer",),
+    _cost_tags,
+    lambda resolved: resolved.budget is not None,
+)
 
 
 @PREFLIGHT.rule(
@@ -26,7 +109,7 @@ COST_TAGS = "https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/activa
 )
 def _topics_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     for arn, path in names.topics(resolved).items():
-        if (facts.topics or {}).get(arn) is False:
+        if (facts[TOPICS] or {}).get(arn) is False:
             yield Finding(path, "there is no such topic")
 
 
@@ -39,7 +122,7 @@ def _topics_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _emails_are_confirmed(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    waiting = set(facts.unconfirmed_emails or ())
+    waiting = set(facts[UNCONFIRMED_EMAILS] or ())
     notify = resolved.monitoring.notify if resolved.monitoring else None
     for severity in ("critical", "warning", "info") if notify else ():
         for index, email in enumerate(getattr(notify, severity).emails):
@@ -58,7 +141,7 @@ def _emails_are_confirmed(resolved: Resolved, facts: Facts) -> Iterator[Finding]
     severity=Severity.WARNING,
 )
 def _dashboards_have_a_sign_in(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    if facts.has_identity_center is False:
+    if facts[HAS_IDENTITY_CENTER] is False:
         path = ("monitoring", "grafana", "sign_in")
         yield Finding(path, f"{resolved.region} has no IAM Identity Center")
 
@@ -70,9 +153,13 @@ def _dashboards_have_a_sign_in(resolved: Resolved, facts: Facts) -> Iterator[Fin
     "activated in Billing of the account that pays.",
     fix=f"activate {ENVIRONMENT_TAG} under Billing, Cost allocation tags, a day after the first "
     "deployment",
-    source=COST_TAGS,
+    source=ACTIVATING_TAGS,
     severity=Severity.WARNING,
 )
 def _tag_is_activated(_: Resolved, facts: Facts) -> Iterator[Finding]:
-    if facts.cost_tags is not None and facts.cost_tags.get(ENVIRONMENT_TAG) != "Active":
+    tags = facts[COST_TAGS]
+    if tags is not None and tags.get(ENVIRONMENT_TAG) != "Active":
         yield Finding(("budget",), f"the tag {ENVIRONMENT_TAG} is not activated", at_key=True)
+
+
+QUESTIONS = (TOPICS, UNCONFIRMED_EMAILS, HAS_IDENTITY_CENTER, COST_TAGS)

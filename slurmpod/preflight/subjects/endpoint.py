@@ -1,20 +1,99 @@
-"""Checks of services beside the cluster: quotas, names, models and images."""
+"""The endpoint: its quota, its name, its model and its image."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from slurmpod.preflight.checks.quotas import INCREASE
+from slurmpod.aws.clients import AwsClients
+from slurmpod.aws.errors import DENIALS, suppressed
 from slurmpod.preflight.facts import Facts
+from slurmpod.preflight.question import Question
 from slurmpod.preflight.registry import PREFLIGHT
+from slurmpod.preflight.subjects.quotas import INCREASE, SAGEMAKER_QUOTAS, quota_of
+from slurmpod.preflight.subjects.stacks import STACKS, will_be_made
 from slurmpod.problems import Severity
-from slurmpod.resolve import Resolved
+from slurmpod.resolve import EcrImage, Resolved, ResolvedEndpoint
 from slurmpod.rules.endpoint import OWN_CONTAINERS
 from slurmpod.rules.groups import GUIDE
 from slurmpod.rules.registry import Finding
 
-QUOTAS = "https://docs.aws.amazon.com/general/latest/gr/sagemaker.html"
 MODEL_FILES = f"{GUIDE}large-model-inference-uncompressed.html"
+MANIFESTS = (
+    "application/vnd.docker.distribution.manifest.v2+json",
+    "application/vnd.oci.image.manifest.v1+json",
+    "application/vnd.docker.distribution.manifest.list.v2+json",
+    "application/vnd.oci.image.index.v1+json",
+)
+
+
+@dataclass(frozen=True)
+class EndpointFacts:
+    """An endpoint of the environment's name, and what one needs: None is what is closed.
+
+    `status` is empty where there is no such endpoint.
+    """
+
+    status: str
+    has_model: bool | None
+    has_image: bool | None
+
+
+def _endpoint(clients: AwsClients, resolved: Resolved) -> EndpointFacts | None:
+    endpoint = resolved.endpoint
+    if endpoint is None:
+        return None
+    return EndpointFacts(
+        status=_status(clients, endpoint.name),
+        has_model=_has_model(clients, endpoint),
+        has_image=_has_image(clients, endpoint.image),
+    )
+
+
+def _status(clients: AwsClients, name: str) -> str:
+    with suppressed("ValidationException"):  # could not find it
+        return clients.sagemaker.describe_endpoint(EndpointName=name)["EndpointStatus"]
+    return ""
+
+
+def _has_model(clients: AwsClients, endpoint: ResolvedEndpoint) -> bool | None:
+    """Return whether the archive, or a file of the folder, is there; None where that is closed."""
+    bucket, key = endpoint.model_bucket, endpoint.model_key
+    with suppressed(*DENIALS):
+        with suppressed("404", "NoSuchBucket", "NoSuchKey"):
+            if endpoint.is_folder:
+                found = clients.s3.list_objects_v2(Bucket=bucket, Prefix=key, MaxKeys=1)
+                return bool(found.get("Contents"))
+            clients.s3.head_object(Bucket=bucket, Key=key)
+            return True
+        return False
+    return None
+
+
+def _has_image(clients: AwsClients, image: EcrImage) -> bool | None:
+    """Return whether ECR has the image, of whatever account; None where that is closed."""
+    name = "imageDigest" if image.version.startswith("sha256:") else "imageTag"
+    with suppressed(*DENIALS):
+        with suppressed("RepositoryNotFoundException"):
+            found = clients.ecr.batch_get_image(
+                registryId=image.account,
+                repositoryName=image.repository,
+                imageIds=[{name: image.version}],
+                acceptedMediaTypes=list(MANIFESTS),
+            )
+            return bool(found["images"])
+        return False
+    return None
+
+
+ENDPOINT = Question(
+    "endpoint",
+    "the endpoint, its model and its image",
+    ("ecr:BatchGetImage", "s3:GetObject", "s3:ListBucket", "sagemaker:DescribeEndpoint"),
+    ("ecr", "s3", "sagemaker"),
+    _endpoint,
+    lambda resolved: resolved.endpoint is not None,
+)
 
 
 @PREFLIGHT.rule(
@@ -23,14 +102,14 @@ MODEL_FILES = f"{GUIDE}large-model-inference-uncompressed.html"
     why="SageMaker has a quota for each type on endpoints, apart from that of clusters. It is 0 in "
     "new accounts for most accelerated types.",
     fix=INCREASE,
-    source=QUOTAS,
+    source=SAGEMAKER_QUOTAS,
 )
 def _instances_of_the_endpoint(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     endpoint = resolved.endpoint
     if endpoint is None:
         return
     name = f"{endpoint.settings.instance_type} for endpoint usage"
-    quota = facts.quota("sagemaker", name)
+    quota = quota_of(facts, "sagemaker", name)
     if quota is not None and endpoint.most_instances > quota:
         message = f"the quota '{name}' is {quota:g}; this needs {endpoint.most_instances}"
         yield Finding((*endpoint.path, "instance_type"), message)
@@ -44,8 +123,8 @@ def _instances_of_the_endpoint(resolved: Resolved, facts: Facts) -> Iterator[Fin
     source="https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_CreateEndpoint.html",
 )
 def _name_is_free(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    found = facts.endpoint
-    is_new = facts.stacks is not None and facts.will_be_made(resolved.stacks.endpoint)
+    found = facts[ENDPOINT]
+    is_new = facts[STACKS] is not None and will_be_made(facts, resolved.stacks.endpoint)
     if found and found.status and is_new:
         message = (
             f"there is an endpoint {resolved.name} ({found.status}) that slurmpod did not create"
@@ -62,7 +141,7 @@ def _name_is_free(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     source=MODEL_FILES,
 )
 def _model_is_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    endpoint, found = resolved.endpoint, facts.endpoint
+    endpoint, found = resolved.endpoint, facts[ENDPOINT]
     if endpoint and found and found.has_model is False:
         what = "no file below" if endpoint.is_folder else "no object"
         message = f"there is {what} {endpoint.settings.model_data}"
@@ -78,7 +157,7 @@ def _model_is_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     source=OWN_CONTAINERS,
 )
 def _image_is_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    endpoint, found = resolved.endpoint, facts.endpoint
+    endpoint, found = resolved.endpoint, facts[ENDPOINT]
     if endpoint and found and found.has_image is False:
         message = f"ECR has no {endpoint.settings.image}"
         yield Finding((*endpoint.path, "image"), message)
@@ -95,7 +174,7 @@ def _image_is_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _model_and_image_are_open(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    endpoint, found = resolved.endpoint, facts.endpoint
+    endpoint, found = resolved.endpoint, facts[ENDPOINT]
     if endpoint is None or found is None:
         return
     for key, is_there in (("model_data", found.has_model), ("image", found.has_image)):
@@ -121,36 +200,4 @@ def _is_still_wanted(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
         yield Finding((*endpoint.path, "delete_after"), f"{day} is over")
 
 
-@PREFLIGHT.rule(
-    "PRE-911",
-    "The quota allows the notebook instance",
-    why="SageMaker has a quota for each type of notebook instances, which is 0 in new accounts for "
-    "accelerated types.",
-    fix=INCREASE,
-    source=QUOTAS,
-)
-def _type_of_the_notebook(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    notebook = resolved.notebook
-    if notebook is None:
-        return
-    name = f"{notebook.settings.instance_type} for notebook instance usage"
-    quota = facts.quota("sagemaker", name)
-    if quota is not None and quota < 1:
-        message = f"the quota '{name}' is {quota:g}; this needs 1"
-        yield Finding((*notebook.path, "instance_type"), message)
-
-
-@PREFLIGHT.rule(
-    "PRE-912",
-    "The name of the notebook instance is free",
-    why="An account has a notebook instance of a name once in a Region. One that was kept when its "
-    "stack was destroyed has the name, and its files.",
-    fix="slurmpod adopt takes back what was kept; else choose another name, or delete what has it",
-    source="https://docs.aws.amazon.com/sagemaker/latest/APIReference/"
-    "API_CreateNotebookInstance.html",
-)
-def _name_of_the_notebook_is_free(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    is_new = facts.stacks is not None and facts.will_be_made(resolved.stacks.notebook)
-    if facts.notebook_status and is_new:
-        message = f"there is a notebook instance {resolved.name} ({facts.notebook_status}) already"
-        yield Finding(("name",), message)
+QUESTIONS = (ENDPOINT,)

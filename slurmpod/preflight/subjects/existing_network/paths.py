@@ -8,10 +8,12 @@ from itertools import islice
 
 from embedded_aws.iam import NotAPolicy, Policies, Request, evaluate, policy_of
 from embedded_aws.reachability.model import Endpoint, Graph
-from slurmpod.preflight import names, node_paths
-from slurmpod.preflight.facts import Facts, NetworkPaths
-from slurmpod.preflight.node_paths import Stopped
+from slurmpod.preflight import names
+from slurmpod.preflight.facts import Facts
 from slurmpod.preflight.registry import PREFLIGHT
+from slurmpod.preflight.subjects.existing_network import node_paths
+from slurmpod.preflight.subjects.existing_network.node_paths import Stopped
+from slurmpod.preflight.subjects.existing_network.vpc_graph import PATHS, NetworkPaths
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.rules.existing_network import EXISTING, LUSTRE_ACCESS
@@ -20,7 +22,6 @@ from slurmpod.rules.registry import Finding
 VPC = "https://docs.aws.amazon.com/vpc/latest/userguide/"
 ENDPOINT_POLICIES = "https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-endpoints-access.html"
 RDS = "https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/Overview.RDSSecurityGroups.html"
-
 OF_AWS = ("AmazonProvidedDNS", "169.254.169.253")
 """How DHCP options name the VPC's own name server, which is at the VPC's third address, too."""
 
@@ -102,7 +103,7 @@ def _services_are_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]
     severity=Severity.WARNING,
 )
 def _names_are_asked_of_the_vpc(_: Resolved, facts: Facts) -> Iterator[Finding]:
-    graph = facts.paths.graph if facts.paths else Graph()
+    graph = _graph(facts)
     own = {*OF_AWS, *(str(IPv4Network(each)[2]) for each in graph.cidrs)}
     if others := [each for each in graph.name_servers if each not in own]:
         message = f"the VPC's DHCP options name {', '.join(others)}"
@@ -118,7 +119,7 @@ def _names_are_asked_of_the_vpc(_: Resolved, facts: Facts) -> Iterator[Finding]:
     source=ENDPOINT_POLICIES,
 )
 def _endpoints_let_through(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    endpoints = facts.paths.graph.endpoints if facts.paths else ()
+    endpoints = _graph(facts).endpoints
     buckets = (resolved.lifecycle.bucket, *names.buckets(resolved))
     for endpoint in (each for each in endpoints if each.service == "s3" and each.policy):
         closed = [each for each in buckets if not _lets_read(endpoint, resolved.bucket_arn(each))]
@@ -127,13 +128,19 @@ def _endpoints_let_through(resolved: Resolved, facts: Facts) -> Iterator[Finding
             yield Finding((*EXISTING, "vpc_id"), message)
 
 
+def _graph(facts: Facts) -> Graph:
+    paths = facts[PATHS]
+    return paths.graph if paths else Graph()
+
+
 def _stopped(
     connections: Callable[[Resolved, NetworkPaths], Iterator[Stopped]],
     resolved: Resolved,
     facts: Facts,
 ) -> Iterator[Finding]:
     """Yield the connections that something stops, where the paths of the VPC are known."""
-    for each in connections(resolved, facts.paths) if facts.paths else ():
+    paths = facts[PATHS]
+    for each in connections(resolved, paths) if paths else ():
         yield Finding(each.path, each.message)
 
 

@@ -1,4 +1,4 @@
-"""Checks of who deploys, and of roles and policies that are there already."""
+"""Who deploys, and roles and policies that are there already."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from embedded_aws.iam import NotAPolicy, Policy, policy_of
+from slurmpod.aws.account import AwsAccount
+from slurmpod.aws.clients import AwsClients
+from slurmpod.aws.errors import suppressed
+from slurmpod.operations.identity_check import read_identity
 from slurmpod.permissions.identity import NamedIdentity, judge_identity
 from slurmpod.permissions.powers import OF_AWS, powers_of
 from slurmpod.preflight.facts import Document, Facts
+from slurmpod.preflight.question import Question
 from slurmpod.preflight.registry import PREFLIGHT
+from slurmpod.preflight.subjects.account import ask_caller
+from slurmpod.preflight.subjects.bootstrap import QUALIFIER
 from slurmpod.problems import Severity, YamlPath, first_of
 from slurmpod.resolve import Resolved
 from slurmpod.rules.identity import LEAST_PRIVILEGE
@@ -18,6 +25,69 @@ from slurmpod.rules.registry import Finding
 BOOTSTRAP_ROLES = "https://docs.aws.amazon.com/cdk/v2/guide/bootstrapping-env.html"
 NODES = "https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-prerequisites-iam.html"
 SHOWN = 4
+ASSUMED = ("deploy", "file-publishing")
+"""The roles of the bootstrap that `cdk deploy` assumes."""
+
+
+def _identity(clients: AwsClients, resolved: Resolved) -> NamedIdentity:
+    return read_identity(AwsAccount(clients), resolved)
+
+
+def _names_identity(resolved: Resolved) -> bool:
+    identity = resolved.identity
+    return bool(identity.existing or identity.permissions_boundary or identity.policy_arns)
+
+
+IDENTITY = Question(
+    "identity",
+    "roles and policies",
+    (
+        "iam:GetPolicy",
+        "iam:GetPolicyVersion",
+        "iam:GetRole",
+        "iam:GetRolePolicy",
+        "iam:ListAttachedRolePolicies",
+        "iam:ListRolePolicies",
+    ),
+    ("iam",),
+    _identity,
+    _names_identity,
+)
+
+
+def _assumable(clients: AwsClients, resolved: Resolved) -> dict[str, bool] | None:
+    """Return whether IAM lets who asks assume the roles; None where it cannot say it."""
+    prefix = f"arn:{resolved.aws_partition}:iam::{resolved.account}:role/cdk-{QUALIFIER}"
+    place = f"{resolved.account}-{resolved.region}"
+    roles = [f"{prefix}-{kind}-role-{place}" for kind in ASSUMED]
+    with suppressed("NoSuchEntity", "InvalidInput"):  # who is neither user nor role, such as root
+        source = _policy_source(clients, ask_caller(clients).arn)
+        found = clients.iam.simulate_principal_policy(
+            PolicySourceArn=source, ActionNames=["sts:AssumeRole"], ResourceArns=roles
+        )
+        (result,) = found["EvaluationResults"]
+        return {
+            each["EvalResourceName"]: each["EvalResourceDecision"] == "allowed"
+            for each in result["ResourceSpecificResults"]
+        }
+    return None
+
+
+def _policy_source(clients: AwsClients, caller_arn: str) -> str:
+    """Return the ARN of a session's role; a user is its own."""
+    kind, _, name = caller_arn.rpartition(":")[2].partition("/")
+    if kind != "assumed-role":
+        return caller_arn
+    return clients.iam.get_role(RoleName=name.partition("/")[0])["Role"]["Arn"]
+
+
+ASSUMABLE = Question(
+    "assumable",
+    "who may deploy",
+    ("iam:GetRole", "iam:SimulatePrincipalPolicy"),
+    ("iam", "sts"),
+    _assumable,
+)
 
 
 @PREFLIGHT.rule(
@@ -29,7 +99,7 @@ SHOWN = 4
     source=BOOTSTRAP_ROLES,
 )
 def _caller_may_deploy(_: Resolved, facts: Facts) -> Iterator[Finding]:
-    denied = [role.rpartition("/")[2] for role, may in (facts.assumable or {}).items() if not may]
+    denied = [role.rpartition("/")[2] for role, may in (facts[ASSUMABLE] or {}).items() if not may]
     if denied and facts.caller:
         message = f"{facts.caller.arn} may not assume {first_of(denied, SHOWN)}"
         yield Finding(("account",), message)
@@ -44,7 +114,7 @@ def _caller_may_deploy(_: Resolved, facts: Facts) -> Iterator[Finding]:
     source=NODES,
 )
 def _roles_suffice(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    named = facts.identity
+    named = facts[IDENTITY]
     for checked in judge_identity(named, resolved) if named else ():
         path = _place(resolved, checked.arn)
         known = {**named.roles, **named.policies} if named else {}
@@ -74,7 +144,8 @@ def _place(resolved: Resolved, arn: str) -> YamlPath:
     source=NODES,
 )
 def _policies_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    policies = facts.identity.policies if facts.identity else {}
+    identity = facts[IDENTITY]
+    policies = identity.policies if identity else {}
     for index, arn in enumerate(resolved.identity.policy_arns):
         if arn in policies and policies[arn] is None:
             yield Finding(("identity", "policy_arns", index), "there is no such policy")
@@ -91,20 +162,21 @@ def _policies_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _users_get_no_more(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    if facts.identity is None:
+    identity = facts[IDENTITY]
+    if identity is None:
         return
-    for arn, role in facts.identity.roles.items():
-        bounds = _documents(facts.identity, role.boundary_arn if role else None)
+    for arn, role in identity.roles.items():
+        bounds = _documents(identity, role.boundary_arn if role else None)
         own = _readable(role.policies if role else {})
         for power in powers_of(own, resolved, bounds=bounds):
             message = f"every user of its nodes can {power.what} ({power.action})"
             yield Finding(_place(resolved, arn), message)
     boundary = resolved.identity.permissions_boundary
-    bounds = _documents(facts.identity, boundary.policy_arn if boundary else None)
+    bounds = _documents(identity, boundary.policy_arn if boundary else None)
     for index, arn in enumerate(resolved.identity.policy_arns):
         if arn.rpartition("/")[2] in OF_AWS:
             continue  # a rule tells
-        for power in powers_of(_documents(facts.identity, arn), resolved, bounds=bounds):
+        for power in powers_of(_documents(identity, arn), resolved, bounds=bounds):
             message = f"with it every user of a node can {power.what} ({power.action})"
             yield Finding(("identity", "policy_arns", index), message)
 
@@ -121,3 +193,6 @@ def _readable(documents: Mapping[str, Document]) -> list[Policy]:
         with suppress(NotAPolicy):
             found.append(policy_of(name, document))
     return found
+
+
+QUESTIONS = (IDENTITY, ASSUMABLE)

@@ -1,12 +1,16 @@
-"""Checks of machine images."""
+"""Machine images."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
 
+from slurmpod.aws.clients import AwsClients
 from slurmpod.preflight import names
 from slurmpod.preflight.facts import Facts
+from slurmpod.preflight.question import Question
 from slurmpod.preflight.registry import PREFLIGHT
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
@@ -18,6 +22,39 @@ OLD_DAYS = 180
 """HyperPod publishes images about monthly, with drivers and patches (its release notes)."""
 
 
+@dataclass(frozen=True)
+class Image:
+    """A machine image; `architecture` is empty where it is not told."""
+
+    state: str
+    architecture: str
+    created: datetime
+
+
+def _images(clients: AwsClients, resolved: Resolved) -> dict[str, Image | None]:
+    wanted = names.images(resolved)
+    filters = [{"Name": "image-id", "Values": list(wanted)}]
+    found = {
+        each["ImageId"]: each for each in clients.ec2.describe_images(Filters=filters)["Images"]
+    }
+    return {id_: _image(found[id_]) if id_ in found else None for id_ in wanted}
+
+
+def _image(found: Any) -> Image:
+    created = datetime.fromisoformat(found["CreationDate"])
+    return Image(found["State"], found.get("Architecture", ""), created)
+
+
+IMAGES = Question(
+    "images",
+    "machine images",
+    ("ec2:DescribeImages",),
+    ("ec2",),
+    _images,
+    named=names.images,
+)
+
+
 @PREFLIGHT.rule(
     "PRE-501",
     "Images are there",
@@ -26,7 +63,7 @@ OLD_DAYS = 180
     source=OWN_IMAGES,
 )
 def _images_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    found = facts.images or {}
+    found = facts[IMAGES] or {}
     for id_, path in names.images(resolved).items():
         image = found.get(id_)
         if id_ in found and image is None:
@@ -44,7 +81,7 @@ def _images_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 )
 def _architecture_fits(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     for group in resolved.groups:
-        image = (facts.images or {}).get(group.settings.image_id or "")
+        image = (facts[IMAGES] or {}).get(group.settings.image_id or "")
         for each in known_types(group) if image and image.architecture else ():
             if image and each.architecture != image.architecture:
                 message = (
@@ -63,7 +100,10 @@ def _architecture_fits(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 )
 def _images_are_fresh(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     for id_, path in names.images(resolved).items():
-        image = (facts.images or {}).get(id_)
+        image = (facts[IMAGES] or {}).get(id_)
         if image and facts.taken_at - image.created > timedelta(days=OLD_DAYS):
             days = (facts.taken_at - image.created).days
             yield Finding(path, f"{id_} is {days} days old")
+
+
+QUESTIONS = (IMAGES,)

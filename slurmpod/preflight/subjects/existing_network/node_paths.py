@@ -8,14 +8,7 @@ from ipaddress import AddressValueError, IPv4Address
 from itertools import product
 from urllib.parse import urlsplit
 
-from embedded_aws.reachability.model import (
-    ALL_PROTOCOLS,
-    EVERYWHERE,
-    Graph,
-    Group,
-    Interface,
-    Rule,
-)
+from embedded_aws.reachability.model import ALL_PROTOCOLS, EVERYWHERE, Graph, Group, Interface, Rule
 from embedded_aws.reachability.paths import (
     EPHEMERAL,
     Verdict,
@@ -24,7 +17,7 @@ from embedded_aws.reachability.paths import (
     reaches_service,
 )
 from slurmpod.preflight import names
-from slurmpod.preflight.facts import NetworkPaths
+from slurmpod.preflight.subjects.existing_network.vpc_graph import NetworkPaths
 from slurmpod.problems import YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.rules.existing_network import EXISTING
@@ -42,7 +35,6 @@ SLURM_PORTS = (6817, 6818, 6819)
 """slurmctld, slurmd and slurmdbd (slurm.conf(5) and slurmdbd.conf(5))."""
 
 LDAP_PORTS = {"ldap": 389, "ldaps": 636}
-
 SERVICES = ("s3", "logs", "ssm", "ssmmessages")
 """What every node calls while it is set up and logged in to, of HyperPod's prerequisites."""
 

@@ -1,25 +1,66 @@
-"""Questions about a VPC that is there already."""
+"""The network that an environment names: what AWS says of its parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
-from embedded_aws.reachability.ec2 import ACTIONS, GATEWAY, ROUTE_TARGETS, graph_of, rule_of
-from embedded_aws.reachability.model import EVERYWHERE, Interface
+from embedded_aws.reachability.ec2 import GATEWAY, ROUTE_TARGETS, rule_of
+from embedded_aws.reachability.model import EVERYWHERE, Rule
 from slurmpod.aws.clients import AwsClients
 from slurmpod.preflight import names
-from slurmpod.preflight.facts import (
-    Endpoint,
-    ExistingNetwork,
-    ExistingSubnet,
-    NetworkPaths,
-    SecurityGroup,
-    Vpc,
-)
-from slurmpod.preflight.questions.question import Question
+from slurmpod.preflight.question import Question
 from slurmpod.resolve import Resolved
+
+
+@dataclass(frozen=True)
+class Vpc:
+    """An existing VPC and its switches for DNS."""
+
+    dns_support: bool
+    dns_hostnames: bool
+
+
+@dataclass(frozen=True)
+class ExistingSubnet:
+    """A subnet; `default_route` is the id of what its traffic to the internet goes to, or empty."""
+
+    vpc_id: str
+    zone: str
+    zone_id: str
+    cidr: str
+    free_addresses: int
+    default_route: str
+
+
+@dataclass(frozen=True)
+class SecurityGroup:
+    """A security group with its real rules."""
+
+    vpc_id: str
+    ingress: tuple[Rule, ...]
+    egress: tuple[Rule, ...]
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A VPC endpoint; `service` is AWS's short name, such as `ecr.api`."""
+
+    service: str
+    kind: str
+    has_private_dns: bool
+
+
+@dataclass(frozen=True)
+class ExistingNetwork:
+    """The network that an environment names, by the ids of its parts; route tables by their VPC."""
+
+    vpcs: Mapping[str, Vpc | None]
+    subnets: Mapping[str, ExistingSubnet | None]
+    security_groups: Mapping[str, SecurityGroup | None]
+    route_tables: Mapping[str, str | None]
+    endpoints: tuple[Endpoint, ...]
 
 
 def _network(clients: AwsClients, resolved: Resolved) -> ExistingNetwork:
@@ -135,76 +176,26 @@ def _endpoint(found: Any, region: str) -> Endpoint:
     )
 
 
-def _paths(clients: AwsClients, resolved: Resolved) -> NetworkPaths:
-    """Return what lies between nodes and what they need, in the VPC that they will be in."""
-    interfaces = {
-        each["FileSystemId"]: tuple(each.get("NetworkInterfaceIds", ()))
-        for page in clients.fsx.get_paginator("describe_file_systems").paginate()
-        for each in page["FileSystems"]
-        if each["FileSystemId"] in names.file_systems(resolved)
-    }
-    database = _database(clients, resolved)
-    (vpc_id,) = names.vpcs(resolved)
-    graph = graph_of(
-        clients.ec2,
-        vpc_id,
-        interfaces=[each for ids in interfaces.values() for each in ids],
-        groups=[*names.security_groups(resolved), *(g for each in database for g in each.groups)],
-    )
-    of_subnets = (graph.subnets.get(each.subnet) for each in database)
-    places = zip(database, of_subnets, strict=True)
-    return NetworkPaths(
-        graph,
-        interfaces,
-        tuple(replace(each, address=subnet.first_address) for each, subnet in places if subnet),
-    )
-
-
-def _database(clients: AwsClients, resolved: Resolved) -> list[Interface]:
-    """Return an interface for each subnet that the environment's own server of RDS may be in."""
-    named = resolved.slurm.accounting_database
-    if named is None:
-        return []
-    pages = clients.rds.get_paginator("describe_db_instances").paginate()
-    found = (each for page in pages for each in page["DBInstances"])
-    return [
-        Interface("", subnet["SubnetIdentifier"], _groups_of_database(each))
-        for each in found
-        if each.get("Endpoint", {}).get("Address") == named.endpoint
-        for subnet in each["DBSubnetGroup"]["Subnets"]
-    ]
-
-
-def _groups_of_database(found: Any) -> tuple[str, ...]:
-    return tuple(each["VpcSecurityGroupId"] for each in found["VpcSecurityGroups"])
-
-
-def _has_vpc(resolved: Resolved) -> bool:
+def has_vpc(resolved: Resolved) -> bool:
+    """Return whether an environment names a VPC."""
     return resolved.network.existing is not None
 
 
-QUESTIONS = (
-    Question(
-        "network",
-        "the VPC",
-        (
-            "ec2:DescribeRouteTables",
-            "ec2:DescribeSecurityGroups",
-            "ec2:DescribeSubnets",
-            "ec2:DescribeVpcAttribute",
-            "ec2:DescribeVpcEndpoints",
-            "ec2:DescribeVpcs",
-        ),
-        ("ec2",),
-        _network,
-        _has_vpc,
+NETWORK = Question(
+    "network",
+    "the VPC",
+    (
+        "ec2:DescribeRouteTables",
+        "ec2:DescribeSecurityGroups",
+        "ec2:DescribeSubnets",
+        "ec2:DescribeVpcAttribute",
+        "ec2:DescribeVpcEndpoints",
+        "ec2:DescribeVpcs",
     ),
-    Question(
-        "paths",
-        "what lies between nodes and what they need",
-        (*ACTIONS, "fsx:DescribeFileSystems", "rds:DescribeDBInstances"),
-        ("ec2", "fsx", "rds"),
-        _paths,
-        _has_vpc,
-    ),
+    ("ec2",),
+    _network,
+    has_vpc,
 )
+
+
+QUESTIONS = (NETWORK,)

@@ -1,88 +1,110 @@
-"""Checks of zones, of instance types in them, and of training plans."""
+"""Training plans: what they reserve, until when, and their quotas."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
 
-from slurmpod.preflight.facts import Facts, TrainingPlan
+from slurmpod.aws.clients import AwsClients
+from slurmpod.aws.errors import suppressed
+from slurmpod.preflight import names
+from slurmpod.preflight.facts import Facts
+from slurmpod.preflight.question import Question
 from slurmpod.preflight.registry import PREFLIGHT
+from slurmpod.preflight.subjects.clusters import CLUSTERS
+from slurmpod.preflight.subjects.quotas import INCREASE, quota_of
+from slurmpod.preflight.subjects.zones import ZONES, zone_id
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved, ResolvedGroup
-from slurmpod.rules.groups import API, GUIDE, named_types
+from slurmpod.rules.groups import API, GUIDE
 from slurmpod.rules.partitions import seconds
 from slurmpod.rules.registry import Finding
 
-ZONES = "https://docs.aws.amazon.com/global-infrastructure/latest/regions/az-ids.html"
-OFFERINGS = (
-    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html"
-)
+PLAN_QUOTAS = "https://docs.aws.amazon.com/sagemaker/latest/dg/training-plan-quotas.html"
 PLAN = f"{API}API_DescribeTrainingPlan.html"
 PLANS_FOR_HYPERPOD = f"{GUIDE}use-training-plan-for-hyperpod-clusters.html"
-
 PLANS_FOR_TRAINING = f"{GUIDE}training-plan-utilization-for-training-jobs.html"
-
 USABLE = ("Active", "Scheduled")
 END_BEGINS = timedelta(minutes=30)
 """So long before its end a plan begins to lose its nodes (developer guide, "Training plans
 utilization for SageMaker training jobs", "Reserved Capacity termination process")."""
+
 FORESEEN = timedelta(days=30)
 """So long before the end of a plan jobs without a time limit are told of."""
+
 LAST_DAYS = 7
 """A plan that ends so soon hardly pays for a deployment."""
 
 
-@PREFLIGHT.rule(
-    "PRE-201",
-    "The account has the zones",
-    why="Which zones a Region shows, and what their names mean, differs from account to account.",
-    fix="write one of the zones that the account has",
-    source=ZONES,
+@dataclass(frozen=True)
+class TrainingPlan:
+    """A training plan; `zone` is a name, `instances` all that it reserves."""
+
+    status: str
+    targets: tuple[str, ...]
+    instance_type: str
+    zone: str
+    instances: int
+    starts: datetime | None
+    ends: datetime | None
+
+
+def _training_plans(clients: AwsClients, resolved: Resolved) -> dict[str, TrainingPlan | None]:
+    return {arn: _training_plan(clients, arn) for arn in names.training_plans(resolved)}
+
+
+def _training_plan(clients: AwsClients, arn: str) -> TrainingPlan | None:
+    with suppressed("ResourceNotFound"):
+        found: Any = clients.sagemaker.describe_training_plan(
+            TrainingPlanName=arn.rpartition("/")[2]
+        )
+        capacities = found.get("ReservedCapacitySummaries", [])
+        first = capacities[0] if capacities else {}
+        return TrainingPlan(
+            status=found["Status"],
+            targets=tuple(found.get("TargetResources", ())),
+            instance_type=first.get("InstanceType", ""),
+            zone=first.get("AvailabilityZone", ""),
+            instances=found.get("TotalInstanceCount", 0),
+            starts=found.get("StartTime"),
+            ends=found.get("EndTime"),
+        )
+    return None
+
+
+TRAINING_PLANS = Question(
+    "training_plans",
+    "training plans",
+    ("sagemaker:DescribeTrainingPlan",),
+    ("sagemaker",),
+    _training_plans,
+    named=names.training_plans,
 )
-def _zones_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    if facts.zones is None:
-        return
-    names = {each.name for each in facts.zones} | {each.id for each in facts.zones}
-    known = ", ".join(f"{each.name} ({each.id})" for each in facts.zones)
-    for zone, path in _zones(resolved):
-        if zone not in names:
-            yield Finding(path, f"the account has no zone {zone}", f"write one of {known}")
-    for each in facts.zones:
-        for zone, path in _zones(resolved):
-            if zone in (each.name, each.id) and each.state != "available":
-                yield Finding(path, f"the zone {zone} is {each.state}")
-
-
-def _zones(resolved: Resolved) -> Iterator[tuple[str, YamlPath]]:
-    network = resolved.environment.network
-    yield network.zone, ("network", "zone")
-    for index, other in enumerate(network.other_zones):
-        yield other.zone, ("network", "other_zones", index, "zone")
-    for group in resolved.groups:
-        if group.settings.zone:
-            yield group.zone, (*group.path, "zone")
 
 
 @PREFLIGHT.rule(
-    "PRE-202",
-    "EC2 offers the types in their zones",
-    why="EC2's own list for this account, as of now. Where it does not offer a type, HyperPod "
-    "cannot start it.",
-    fix="place the group in a zone that offers the type; suppress it if AWS has promised the "
-    "capacity",
-    source=OFFERINGS,
+    "PRE-109",
+    "Quotas allow the instances of training plans",
+    why="A plan is bought within quotas of its own. AWS asks for a quota for cluster usage that is "
+    "no smaller than the plan, too.",
+    fix=INCREASE,
+    source=PLAN_QUOTAS,
     severity=Severity.WARNING,
 )
-def _types_are_offered(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    for group in resolved.groups if facts.zones else ():
-        zone = facts.zone_id(group.zone)
-        for name, path in named_types(group):
-            offered = (facts.offerings or {}).get(name)
-            if offered is not None and zone not in offered:
-                where = f"it is offered in {', '.join(offered)}" if offered else ""
-                message = f"EC2 offers no {name} in {group.zone} ({zone})"
-                yield Finding(path, message, where)
+def _instances_of_plans(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    needed = Counter[str]()
+    for group in resolved.groups:
+        if not group.settings.training_plan_arn:
+            continue
+        needed[group.instance_type] += group.count
+        name = f"{group.instance_type} for cluster usage"
+        quota = quota_of(facts, "sagemaker", name)
+        if quota is not None and needed[group.instance_type] > quota:
+            wanted = f"{needed[group.instance_type]} come from training plans"
+            yield Finding((*group.path, "count"), f"the quota '{name}' is {quota:g}; {wanted}")
 
 
 @PREFLIGHT.rule(
@@ -95,7 +117,7 @@ def _types_are_offered(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 )
 def _plans_can_be_used(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     for group, arn, path in _users(resolved):
-        plans = facts.training_plans or {}
+        plans = facts[TRAINING_PLANS] or {}
         plan = plans.get(arn)
         if arn in plans and plan is None:
             yield Finding(path, "the account has no such training plan")
@@ -116,8 +138,10 @@ def _plans_fit_groups(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     for group, path, plan in _plans(resolved, facts):
         if plan.instance_type != group.instance_type:
             yield Finding(path, f"the plan has {plan.instance_type}, not {group.instance_type}")
-        if facts.zones and plan.zone and facts.zone_id(plan.zone) != facts.zone_id(group.zone):
-            message = f"the plan lies in {plan.zone} ({facts.zone_id(plan.zone)}), not {group.zone}"
+        if facts[ZONES] and plan.zone and zone_id(facts, plan.zone) != zone_id(facts, group.zone):
+            message = (
+                f"the plan lies in {plan.zone} ({zone_id(facts, plan.zone)}), not {group.zone}"
+            )
             yield Finding(path, message)
 
 
@@ -130,7 +154,7 @@ def _plans_fit_groups(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 )
 def _plans_suffice(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     used = Counter[str]()
-    for cluster in facts.clusters or ():
+    for cluster in facts[CLUSTERS] or ():
         if cluster.name != resolved.name:
             used.update(cluster.of_plans)
     for group, path, plan in _plans(resolved, facts):
@@ -195,7 +219,7 @@ def _plans(
     resolved: Resolved, facts: Facts
 ) -> Iterator[tuple[ResolvedGroup, YamlPath, TrainingPlan]]:
     for group, arn, path in _users(resolved):
-        plan = (facts.training_plans or {}).get(arn)
+        plan = (facts[TRAINING_PLANS] or {}).get(arn)
         if plan and plan.status in USABLE:
             yield group, path, plan
 
@@ -204,3 +228,6 @@ def _users(resolved: Resolved) -> Iterator[tuple[ResolvedGroup, str, YamlPath]]:
     for group in resolved.groups:
         if arn := group.settings.training_plan_arn:
             yield group, arn, (*group.path, "training_plan_arn")
+
+
+QUESTIONS = (TRAINING_PLANS,)

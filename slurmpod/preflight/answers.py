@@ -1,0 +1,97 @@
+"""Checks of the answers themselves: those that AWS refused, and those that saved facts lack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slurmpod.aws.errors import DENIALS
+from slurmpod.preflight.facts import Facts, Unanswered
+from slurmpod.preflight.registry import PREFLIGHT
+from slurmpod.preflight.subjects import QUESTIONS
+from slurmpod.preflight.subjects.account import CREDENTIALS
+from slurmpod.problems import Problem, Severity
+from slurmpod.reading.yaml_source import YamlSource
+from slurmpod.resolve import Resolved
+from slurmpod.rules.registry import Finding
+
+NO_ACCOUNT, UNANSWERED = "PRE-001", "PRE-002"
+NOT_HERE = "UnsupportedOperation"
+"""The code with which an embedded AWS says that it does not have an operation."""
+
+THROTTLED = ("Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequests")
+
+PREFLIGHT.reported_elsewhere(
+    "PRE-001",
+    "The credentials open an account",
+    why="Everything else is asked with them.",
+    fix="log in (aws sso login), or name a profile: export AWS_PROFILE=...",
+    source=CREDENTIALS,
+)
+
+PREFLIGHT.reported_elsewhere(
+    "PRE-002",
+    "AWS answers every question",
+    why="What is not known cannot be judged: the checks that rest on it are left out.",
+    fix="allow the action to who runs preflight (docs/permissions.md), and run it again",
+    source="docs/permissions.md",
+    severity=Severity.WARNING,
+)
+
+
+@PREFLIGHT.rule(
+    "PRE-005",
+    "The facts know what the environment names",
+    why="Saved facts are those of the environment as it was: of what it names since then nothing "
+    "is known.",
+    fix="gather the facts again: slurmpod preflight without --facts",
+    source="docs/preflight.md",
+    severity=Severity.WARNING,
+)
+def _facts_know_what_is_named(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    if facts.caller is None or facts.caller.account != resolved.account:
+        return
+    refused = {each.question for each in facts.unanswered}
+    for question in (each for each in QUESTIONS if each.field not in refused):
+        for name, path in question.names(resolved).items():
+            if name not in (facts[question] or {}):
+                yield Finding(path, f"nothing is known of {name}")
+
+
+@PREFLIGHT.rule(
+    "PRE-006",
+    "Who asks may look into what the environment names",
+    why="Policies and the names of entries are read to be judged; what is closed is not judged.",
+    fix="allow the action to who runs preflight (docs/permissions.md); suppress it if it is "
+    "closed on purpose",
+    source="docs/permissions.md",
+    severity=Severity.WARNING,
+)
+def _what_is_named_is_open(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    for question in QUESTIONS:
+        for name, path in question.names(resolved).items():
+            if refused := getattr((facts[question] or {}).get(name), "refused", ()):
+                yield Finding(path, f"{', '.join(refused)} is denied: {name} is not judged")
+
+
+def unanswered(facts: Facts, source: YamlSource) -> Iterator[Problem]:
+    """Tell of each question without an answer; without credentials there is only that one."""
+    facts_of = {check.id: check for check in PREFLIGHT.rules}
+    for each in facts.unanswered:
+        if facts.caller is None:
+            rule, path = facts_of[NO_ACCOUNT], ("account",)
+            yield Problem(rule.id, rule.severity, source.where(path), each.message, rule.fix)
+        else:
+            rule = facts_of[UNANSWERED]
+            severity = Severity.NOTE if each.code == NOT_HERE else rule.severity
+            where = source.where(("account",))
+            yield Problem(rule.id, severity, where, each.message, _fix_of(each, rule.fix))
+
+
+def _fix_of(refused: Unanswered, usual: str) -> str:
+    if refused.code == NOT_HERE:
+        return "nothing: a rehearsal's account does not have it"
+    if refused.code in THROTTLED:
+        return "run it again in a minute: AWS asks for patience"
+    if refused.code in DENIALS:
+        return usual
+    return "run it again; the checks that rest on it were left out"

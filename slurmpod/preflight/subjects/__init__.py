@@ -1,0 +1,48 @@
+"""The subjects of preflight: each file has the facts about one, the questions for them, and checks.
+
+Questions only read. Checks are pure: they judge facts.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from slurmpod.preflight.question import Question
+
+MODULES = (
+    "account",
+    "zones",
+    "quotas",
+    "network_usage",
+    "clusters",
+    "file_systems",
+    "databases",
+    "training_plans",
+    "existing_network.network",
+    "existing_network.parts",
+    "existing_network.security_groups",
+    "existing_network.endpoints",
+    "existing_network.vpc_graph",
+    "existing_network.paths",
+    "buckets",
+    "keys",
+    "secrets",
+    "images",
+    "bootstrap",
+    "stacks",
+    "free_names",
+    "leftovers",
+    "identity",
+    "notifications",
+    "notebook",
+    "endpoint",
+)
+"""In the order of the questions, in which pages and saved facts have them."""
+
+QUESTIONS: tuple[Question[Any], ...] = tuple(
+    question
+    for module in MODULES
+    for question in getattr(import_module(f"{__name__}.{module}"), "QUESTIONS", ())
+)
+"""All questions beside that for the caller, without whom none has an answer."""

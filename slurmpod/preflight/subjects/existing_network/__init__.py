@@ -1,0 +1,1 @@
+"""A VPC that is there already: its parts, and what it lets nodes reach."""
