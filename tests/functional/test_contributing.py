@@ -178,6 +178,72 @@ def test_a_rule(copy: Copy) -> None:
     assert "### LUS-900: SSD file systems are PERSISTENT_2" in copy.read("docs/rules.md")
 
 
+def test_a_check_of_the_account(copy: Copy) -> None:
+    buckets = "slurmpod/preflight/subjects/buckets.py"
+    copy.insert(
+        buckets,
+        "QUESTIONS = (",
+        "@dataclass(frozen=True)\n"
+        "class Versions:\n"
+        '    """Whether a bucket keeps earlier versions of its objects."""\n\n'
+        "    are_kept: bool\n\n\n"
+        "def _versions(clients: AwsClients, resolved: Resolved) -> dict[str, Versions | None]:\n"
+        "    wanted = names.buckets(resolved)\n"
+        "    return {name: _versions_in(clients.s3, name) for name in wanted}\n\n\n"
+        "def _versions_in(s3: Any, name: str) -> Versions | None:\n"
+        '    with suppressed("NoSuchBucket"):\n'
+        "        found = s3.get_bucket_versioning(Bucket=name)\n"
+        '        return Versions(found.get("Status") == "Enabled")\n'
+        "    return None\n\n\n"
+        "VERSIONS = Question(\n"
+        '    "versions",\n'
+        '    "versions in buckets",\n'
+        '    ("s3:GetBucketVersioning",),\n'
+        '    ("s3",),\n'
+        "    _versions,\n"
+        "    named=names.buckets,\n"
+        ")\n\n\n"
+        "@PREFLIGHT.rule(\n"
+        '    "PRE-490",\n'
+        '    "Buckets keep versions",\n'
+        '    why="What a job overwrites is gone without them.",\n'
+        '    fix="switch versioning on",\n'
+        "    source=S3_GUIDE,\n"
+        "    severity=Severity.WARNING,\n"
+        ")\n"
+        "def _versions_are_kept(resolved: Resolved, facts: Facts) -> Iterator[Finding]:\n"
+        "    for name, path in names.buckets(resolved).items():\n"
+        "        versions = (facts[VERSIONS] or {}).get(name)\n"
+        "        if versions and not versions.are_kept:\n"
+        '            yield Finding(path, f"{name} keeps no versions")\n\n\n',
+    )
+    copy.insert(buckets, "BUCKETS,)\n", "VERSIONS, ")
+    copy.insert(
+        "tests/functional/test_preflight.py",
+        "def _shut(",
+        "def test_versions_in_buckets(account: Account) -> None:\n"
+        '    name = "a-versioned-bucket"\n'
+        '    mounted = OWN.replace("cluster:", MOUNT.replace(BUCKET, name))\n'
+        "    Existing(account.aws).bucket(name)\n"
+        '    found = account.finds(mounted, "versions")\n'
+        '    assert found["PRE-490"] == f"{name} keeps no versions"\n'
+        "    account.aws.s3.put_bucket_versioning(\n"
+        '        Bucket=name, VersioningConfiguration={"Status": "Enabled"}\n'
+        "    )\n"
+        '    assert account.finds(mounted, "versions") == {}\n\n\n',
+    )
+    assert copy.written == files_on_the_page("A check of what only the account knows")
+    copy.passes(
+        "tests/unit/preflight",
+        "tests/unit/deploy/permissions/test_documentation.py",
+        "tests/functional/test_preflight.py",
+        *("-k", "fresh or versions or each_question or saved"),
+    )
+    assert "| PRE-490 (warning) | Buckets keep versions |" in copy.read("docs/preflight.md")
+    assert "| versions in buckets | `s3:GetBucketVersioning` |" in copy.read("docs/permissions.md")
+    assert "Buckets keep versions" in copy.slurmpod("explain", "PRE-490").stdout
+
+
 def test_a_step(copy: Copy) -> None:
     copy.write(
         "lifecycle_scripts/slurmpod_lifecycle/steps/locked_memory.py",
