@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from slurmpod_checks.choose import View
 from slurmpod_checks.judge import slow_alone, slow_in_pairs
-from slurmpod_checks.records import NodeRecord, Result
+from slurmpod_checks.records import ALONE, IN_PAIR, NodeRecord, Result
 from slurmpod_checks.slurm import Slurm
 from slurmpod_health.finding import Finding, Verdict
 from slurmpod_health.node_state import CHECK, NodeState
@@ -28,8 +28,8 @@ def judged(view: View) -> View:
     """
     nodes, present = dict(view.state.nodes), dict(view.nodes)
     for name, record in view.state.nodes.items():
-        for pair in (False, True):
-            result = record.latest(pair=pair)
+        for kind in (ALONE, IN_PAIR):
+            result = record.latest(kind)
             if result and not result.is_told and (bad := _faults(view, name, result)):
                 noted = _acted_upon(name, result, bad)
                 record = _with(record, result, noted)  # noqa: PLW2901
@@ -40,7 +40,7 @@ def judged(view: View) -> View:
 
 def _faults(view: View, name: str, result: Result) -> list[Finding]:
     share, nodes = view.settings.least_share, view.state.nodes
-    slow = slow_in_pairs if result.partner else slow_alone
+    slow = slow_in_pairs if result.kind == IN_PAIR else slow_alone
     found = [*result.findings, *slow(name, nodes, share)]
     return [each for each in found if each.verdict is Verdict.BAD]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 MODULES = (
     "slurmpod_health.finding",
     "slurmpod_health.probe",
+    "slurmpod_health.efa",
     "slurmpod_lifecycle.dataclass_json",
     "slurmpod_checks.settings",
     "slurmpod_checks.throughput",
@@ -15,6 +16,7 @@ MODULES = (
     "slurmpod_checks.carried",
     "slurmpod_checks.collectives",
     "slurmpod_checks.pair",
+    "slurmpod_checks.latency",
     "slurmpod_checks.on_node",
 )
 """What the program needs, each after what it imports itself."""

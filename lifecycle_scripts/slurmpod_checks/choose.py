@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from slurmpod_checks.harvest import Instances
 from slurmpod_checks.judge import LEAST_OTHERS, is_good, is_suspect
-from slurmpod_checks.records import NodeRecord, State
-from slurmpod_checks.settings import PAIRS, ChecksSettings
+from slurmpod_checks.records import ALONE, IN_PAIR, IN_RING, NodeRecord, State
+from slurmpod_checks.remarks import calls_for_pairs
+from slurmpod_checks.settings import ChecksSettings
 from slurmpod_checks.slurm import IDLE, Job
 from slurmpod_health.node_state import NodeState
 
@@ -23,6 +24,8 @@ START_SECONDS = 10
 
 BEFORE_ITS_END = frozenset({"PENDING", "CONFIGURING", "RUNNING"})
 HOUR = 3600
+LEAST_OF_RING = 3
+"""Two nodes are a pair."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +63,31 @@ def _is_in_the_way(view: View, job: Job) -> bool:
 
 
 def due(view: View) -> Iterator[tuple[str, ...]]:
-    """Yield the nodes of each check that may begin now: one alone, or two as a pair."""
+    """Yield the nodes of each check that may begin now: one alone, a pair, or a ring."""
     busy = {name for check in view.state.jobs.values() for name in check.nodes}
     room = MOST_AT_ONCE - len(busy)
     free = [name for name in _free(view) if name not in busy]
-    alone = [name for name in free if _is_due(view, name, pair=False)]
+    alone = [name for name in free if _is_due(view, name, ALONE)]
     pairs = list(_pairs(view, [name for name in free if name not in alone]))
     for nodes in [*((name,) for name in alone), *pairs]:
         if len(nodes) <= room:
             room -= len(nodes)
+            yield nodes
+    begun = {*busy, *alone, *(name for pair in pairs for name in pair)}
+    yield from _rings(
+        view, free, {view.instances[name].group for name in begun & {*view.instances}}
+    )
+
+
+def _rings(view: View, free: Sequence[str], busy: Collection[str]) -> Iterator[tuple[str, ...]]:
+    """Yield all idle nodes of a group in which nothing else is checked, where enough are due.
+
+    They exchange among themselves, and leave alone what others share: so there may be many.
+    """
+    for group in view.settings.ring_bounds:
+        nodes = tuple(name for name in free if view.instances[name].group == group)
+        due_ones = [name for name in nodes if _is_due(view, name, IN_RING)]
+        if group not in busy and len(due_ones) >= LEAST_OF_RING:
             yield nodes
 
 
@@ -91,19 +110,20 @@ def _has_just_failed(view: View, name: str) -> bool:
     return is_recent and record.failed_at > record.wanted_at
 
 
-def _is_due(view: View, name: str, *, pair: bool) -> bool:
-    kinds = {*view.settings.kinds}
-    if not (PAIRS in kinds if pair else kinds - {PAIRS}):
+def _is_due(view: View, name: str, kind: str) -> bool:
+    if not view.settings.of(kind):
         return False
-    if pair and view.instances[name].group not in view.settings.pair_groups:
+    is_pair = kind == IN_PAIR
+    if is_pair and view.instances[name].group not in view.settings.pair_groups:
         return False
     record = _record(view, name)
-    last = record.latest(pair=pair)
+    last = record.latest(kind)
     is_other = last is not None and last.instance != view.instances[name].id
     due_at = last.at + view.settings.every_hours * HOUR if last else 0
     is_wanted = last is not None and last.at <= record.wanted_at
-    is_half_known = pair and _is_one_of_three(view, name) and len(_met(view, name)) < 2
-    return is_other or is_wanted or is_half_known or view.now >= due_at
+    is_half_known = is_pair and _is_one_of_three(view, name) and len(_met(view, name)) < 2
+    is_called = is_pair and calls_for_pairs(record)
+    return is_other or is_wanted or is_half_known or is_called or view.now >= due_at
 
 
 def _is_one_of_three(view: View, name: str) -> bool:
@@ -113,7 +133,7 @@ def _is_one_of_three(view: View, name: str) -> bool:
 
 
 def _met(view: View, name: str) -> set[str]:
-    return {each.partner for each in _record(view, name).results if each.partner}
+    return {each.partner for each in _record(view, name).pairs}
 
 
 def _pairs(view: View, free: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -126,7 +146,7 @@ def _pairs(view: View, free: Sequence[str]) -> Iterator[tuple[str, str]]:
         if name not in left:
             continue
         is_second = name in suspects
-        if not is_second and not _is_due(view, name, pair=True):
+        if not is_second and not _is_due(view, name, IN_PAIR):
             continue
         if partner := _partner(view, name, left, is_second=is_second):
             left.remove(name)
@@ -136,7 +156,7 @@ def _pairs(view: View, free: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _partner(view: View, name: str, left: Sequence[str], *, is_second: bool) -> str | None:
     state, share = view.state.nodes, view.settings.least_share
-    last = _record(view, name).latest(pair=True)
+    last = _record(view, name).latest(IN_PAIR)
     group = view.instances[name].group
     others = [other for other in left if other != name and view.instances[other].group == group]
     if is_second:
@@ -144,7 +164,7 @@ def _partner(view: View, name: str, left: Sequence[str], *, is_second: bool) -> 
         good = (each for each in others if each != before and is_good(each, state, share, name))
         return next(good, None)
     met = _met(view, name)
-    others.sort(key=lambda each: (each in met, not _is_due(view, each, pair=True)))
+    others.sort(key=lambda each: (each in met, not _is_due(view, each, IN_PAIR)))
     return next((each for each in others if not is_suspect(each, state, share)), None)
 
 

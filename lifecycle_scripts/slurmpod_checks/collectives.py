@@ -1,8 +1,12 @@
-"""How fast the GPUs of two nodes exchange over EFA: an all-reduce of nccl-tests.
+"""How fast the GPUs of nodes exchange over EFA: an all-reduce of nccl-tests, by a pair or a ring.
 
 AWS's images carry its programs beside CUDA, Open MPI and the plugin that leads NCCL to EFA. What
-is wrong here may be either node's fault, or an image's: it is only told. The number is compared
-with those of other pairs, as that of TCP is.
+is wrong here may be any node's fault, or an image's: it is only told. The number of a pair is
+compared with those of other pairs, as that of TCP is.
+
+More nodes than two form rings (NCCL's user guide, NCCL_ALGO): every byte passes every node, so one
+slow link slows all of them, and bus bandwidth is at most what one node's EFA carries, however many
+nodes there are (nccl-tests, doc/PERFORMANCE.md).
 """
 
 from __future__ import annotations
@@ -11,11 +15,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from slurmpod_checks.settings import PAIRS, RINGS
 from slurmpod_health.finding import Finding, Verdict
 from slurmpod_health.probe import ProbeFailed, probe
 
-NAME = "pairs"
-ALL_REDUCE = "pair all-reduce GB/s"
+ALL_REDUCE, RING_ALL_REDUCE = "pair all-reduce GB/s", "ring all-reduce GB/s"
 PROGRAMS = "cuda*/efa/test-cuda-*/all_reduce_perf"
 MPIRUN = ("/usr/bin/env", "PATH=/opt/slurm/bin:/usr/bin:/bin", "/opt/amazon/openmpi/bin/mpirun")
 """It starts its processes on the other node by srun."""
@@ -30,21 +34,30 @@ AVERAGE = re.compile(r"^# Avg bus bandwidth\s*:\s*([0-9.e+-]+)", re.MULTILINE)
 WRONG = re.compile(r"^# Out of bounds values\s*:\s*[0-9]+ FAILED", re.MULTILINE)
 SOCKETS = re.compile(r"NET/Socket|Using network Socket")
 
-Found = Iterator[Finding | tuple[str, float]]
+Found = Iterator[str | float]
+"""A rate, and what is odd about it."""
 
 
-def all_reduce(nodes: Sequence[str], bound: float, share: float) -> Found:
-    """Yield the bus bandwidth between two nodes, and what is odd about it beside `bound` GB/s."""
+def all_reduce(
+    nodes: Sequence[str], bound: float, share: float
+) -> Iterator[Finding | tuple[str, float]]:
+    """Yield the bus bandwidth between nodes, and what is odd about it beside `bound` GB/s."""
+    check, what = (PAIRS, ALL_REDUCE) if len(nodes) == 2 else (RINGS, RING_ALL_REDUCE)
+    for found in _measured(nodes, bound, share):
+        yield Finding(check, Verdict.REPORTED, found) if isinstance(found, str) else (what, found)
+
+
+def _measured(nodes: Sequence[str], bound: float, share: float) -> Found:
     programs = sorted(Path("/usr/local").glob(PROGRAMS), key=_version)
     if not programs:
-        yield _told("there is no all_reduce_perf: the exchange of GPUs was not measured")
+        yield "there is no all_reduce_perf: the exchange of GPUs was not measured"
         return
     gpus = len(list(Path("/dev").glob("nvidia[0-9]*")))
     try:
         said = probe(*_command(programs[-1], nodes, gpus), seconds=SECONDS)
     except ProbeFailed as error:
         if not AVERAGE.search(error.said):
-            yield _told(f"all_reduce_perf: {str(error)[:LONGEST]}")
+            yield f"all_reduce_perf: {str(error)[:LONGEST]}"
             return
         said = error.said  # it ends so where sums are wrong
     yield from read(said, bound, share)
@@ -56,20 +69,21 @@ def read(said: str, bound: float, share: float) -> Found:
     if not found or WRONG.search(said):
         last = said.strip().splitlines()[-1:]
         why = "its sums are wrong" if found else f"it says '{''.join(last)[:LONGEST]}'"
-        yield _told(f"all_reduce_perf: {why}")
+        yield f"all_reduce_perf: {why}"
         return
     rate = float(found[1])
-    yield ALL_REDUCE, rate
+    yield rate
     if SOCKETS.search(said):
-        yield _told("NCCL exchanges over TCP, although the nodes have EFA")
+        yield "NCCL exchanges over TCP, although the nodes have EFA"
     if rate < share * bound:
-        yield _told(f"all-reduce reaches {rate:g} of the {bound:g} GB/s that EFA allows")
+        yield f"all-reduce reaches {rate:g} of the {bound:g} GB/s that EFA allows"
 
 
 def _command(program: Path, nodes: Sequence[str], gpus: int) -> tuple[str, ...]:
     """Return the call: a process for each GPU, MPI's own words over TCP, NCCL's over EFA."""
     path = ":".join((str(program.parents[2] / "lib"), *LIBRARIES))
-    variables = (f"LD_LIBRARY_PATH={path}", *VARIABLES)
+    algorithm = ("NCCL_ALGO=Ring",) if len(nodes) > 2 else ()
+    variables = (f"LD_LIBRARY_PATH={path}", *VARIABLES, *algorithm)
     processes = ("-n", str(gpus * len(nodes)), "-N", str(gpus), "--oversubscribe")
     network = ("--mca", "pml", "^cm,ucx", "--mca", "btl", "tcp,self")
     exported = tuple(word for each in variables for word in ("-x", each))
@@ -80,7 +94,3 @@ def _command(program: Path, nodes: Sequence[str], gpus: int) -> tuple[str, ...]:
 
 def _version(program: Path) -> list[int]:
     return [int(number) for number in re.findall(r"[0-9]+", program.parent.name)]
-
-
-def _told(detail: str) -> Finding:
-    return Finding(NAME, Verdict.REPORTED, detail)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from slurmpod_checks.pair import PAIR
-from slurmpod_checks.records import CheckJob, NodeRecord, Result, State
+from slurmpod_checks.records import IN_RING, RING_OF, CheckJob, NodeRecord, Result, State, kind_of
 from slurmpod_checks.slurm import GOES_ON, Job
 from slurmpod_health.finding import Finding, Verdict
 
@@ -37,13 +37,20 @@ def harvested(state: State, jobs: Iterable[Job], instances: Instances, now: int)
         del left[number]
         for name in check.nodes:
             record = nodes.get(name, NodeRecord(""))
-            partner = next((other for other in check.nodes if other != name), "")
+            partner = _partner(name, check.nodes)
             instance = instances.get(name, Instance("", ""))
             result = _result(job, partner, instance.id, now)
             if instance.group:
                 record = replace(record, group=instance.group)
                 nodes[name] = record.with_result(result) if result else _failed(record, check, now)
     return replace(state, nodes=nodes, jobs=left)
+
+
+def _partner(name: str, nodes: Sequence[str]) -> str:
+    """Return with whom a node was checked, of a ring how many they were."""
+    if kind_of(nodes) == IN_RING:
+        return f"{RING_OF}{len(nodes)}"
+    return next((other for other in nodes if other != name), "")
 
 
 def _failed(record: NodeRecord, check: CheckJob, now: int) -> NodeRecord:
@@ -58,7 +65,7 @@ def _result(job: Job | None, partner: str, instance: str, now: int) -> Result | 
     """
     found = job.result() if job else None
     numbers = {name: float(value) for name, value in found["numbers"].items()} if found else {}
-    if found and partner:
+    if found and partner and not partner.startswith(RING_OF):
         numbers.setdefault(PAIR, 0.0)
     findings = tuple(_findings(found)) if found else ()
     if not found:

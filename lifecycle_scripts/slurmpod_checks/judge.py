@@ -14,12 +14,13 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 
 from slurmpod_checks.collectives import ALL_REDUCE
+from slurmpod_checks.latency import EFA_RATE
 from slurmpod_checks.pair import PAIR
-from slurmpod_checks.records import NodeRecord, Result
+from slurmpod_checks.records import ALONE, IN_PAIR, NodeRecord, Result
 from slurmpod_health.finding import Finding, Verdict
 
 LEAST_OTHERS = 2
-RATES = {PAIR: "exchange", ALL_REDUCE: "all-reduce"}
+RATES = {PAIR: "exchange", ALL_REDUCE: "all-reduce", EFA_RATE: "exchange over EFA"}
 """The numbers of pairs, and what a reason calls them."""
 
 Nodes = Mapping[str, NodeRecord]
@@ -27,14 +28,14 @@ Nodes = Mapping[str, NodeRecord]
 
 def slow_alone(name: str, nodes: Nodes, share: float) -> Iterator[Finding]:
     """Yield what a node does far slower than the others of its group."""
-    own = nodes[name].latest(pair=False)
+    own = nodes[name].latest(ALONE)
     if own is None:
         return
     others = [
         result
         for other, record in nodes.items()
         if other != name and record.group == nodes[name].group
-        if (result := record.latest(pair=False)) and result.type == own.type
+        if (result := record.latest(ALONE)) and result.type == own.type
     ]
     for what, number in own.numbers.items():
         numbers = [each.numbers[what] for each in others if what in each.numbers]
@@ -46,7 +47,7 @@ def slow_alone(name: str, nodes: Nodes, share: float) -> Iterator[Finding]:
 
 def slow_in_pairs(name: str, nodes: Nodes, share: float) -> Iterator[Finding]:
     """Yield what a node did slowly with two partners, of whom the second one is good."""
-    pairs = [each for each in nodes[name].results if each.partner]
+    pairs = nodes[name].pairs
     if len(pairs) < 2:
         return
     before, last = pairs[-2:]
@@ -66,17 +67,17 @@ def slow_in_pairs(name: str, nodes: Nodes, share: float) -> Iterator[Finding]:
 
 def is_suspect(name: str, nodes: Nodes, share: float) -> bool:
     """Return whether a node's last exchange was slow, and it is not known whose fault that was."""
-    last = nodes[name].latest(pair=True) if name in nodes else None
+    last = nodes[name].latest(IN_PAIR) if name in nodes else None
     if last is None or last.is_bad or not _is_slow(last, name, nodes, share):
         return False
-    partner = nodes[last.partner].latest(pair=True) if last.partner in nodes else None
+    partner = nodes[last.partner].latest(IN_PAIR) if last.partner in nodes else None
     return partner is None or not partner.is_bad
 
 
 def is_good(name: str, nodes: Nodes, share: float, but_with: str = "") -> bool:
     """Return whether a node's last exchange with others than `but_with` was as it should be."""
-    results = nodes[name].results if name in nodes else ()
-    pairs = [each for each in results if each.partner and each.partner != but_with]
+    results = nodes[name].pairs if name in nodes else ()
+    pairs = [each for each in results if each.partner != but_with]
     return bool(pairs) and not _is_slow(pairs[-1], name, nodes, share)
 
 
@@ -102,7 +103,7 @@ def _slow_rates(result: Result, group: str, nodes: Nodes, share: float) -> list[
 
 def _rates(record: NodeRecord, what: str) -> Iterator[float]:
     """Yield the rates of the instance that was measured last."""
-    last = record.latest(pair=True)
-    for each in record.results:
-        if last and each.partner and each.instance == last.instance and what in each.numbers:
+    last = record.latest(IN_PAIR)
+    for each in record.pairs:
+        if last and each.instance == last.instance and what in each.numbers:
             yield each.numbers[what]

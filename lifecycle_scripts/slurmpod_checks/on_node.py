@@ -21,11 +21,13 @@ from typing import Any
 
 from slurmpod_checks.accelerators import gpu_findings, neuron_numbers
 from slurmpod_checks.collectives import all_reduce
+from slurmpod_checks.latency import efa_exchange
 from slurmpod_checks.pair import pair_numbers
 from slurmpod_checks.settings import (
     ACCELERATORS,
     PAIRS,
     PROCESSOR,
+    RINGS,
     SCRATCH,
     SHARED_STORAGE,
 )
@@ -125,6 +127,11 @@ def _pairs(order: Order) -> Found:
     yield from pair_numbers(order["nodes"]).items()
     if bound := order["all_reduce_bound"]:
         yield from all_reduce(order["nodes"], bound, order["least_share"])
+    yield from efa_exchange(order["nodes"])
+
+
+def _rings(order: Order) -> Found:
+    yield from all_reduce(order["nodes"], order["ring_bound"], order["least_share"])
 
 
 CHECKS: dict[str, Callable[[Order], Found]] = {
@@ -133,6 +140,7 @@ CHECKS: dict[str, Callable[[Order], Found]] = {
     SHARED_STORAGE: _shared_storage,
     ACCELERATORS: _accelerators,
     PAIRS: _pairs,
+    RINGS: _rings,
 }
 
 

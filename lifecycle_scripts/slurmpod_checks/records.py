@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,10 +17,23 @@ MOST_RESULTS = 30
 """Of each node; older ones are forgotten."""
 
 
+ALONE, IN_PAIR, IN_RING = "alone", "pair", "ring"
+"""What a result is about: a node, two nodes, or all idle nodes of a group."""
+
+RING_OF = "ring of "
+"""How the partner of a node in a ring begins, before their number; no name has spaces."""
+
+
+def kind_of(nodes: Sequence[str]) -> str:
+    """Return what a check of these nodes is about."""
+    return (ALONE, IN_PAIR, IN_RING)[min(len(nodes), 3) - 1]
+
+
 @dataclass(frozen=True)
 class Result:
-    """What one check found on an instance; `partner` is the other node of a pair, else empty.
+    """What one check found on an instance.
 
+    `partner` is the other node of a pair, or says of how many nodes a ring was; else it is empty.
     With `is_told` its fault was acted upon.
     """
 
@@ -31,6 +44,13 @@ class Result:
     findings: tuple[Finding, ...]
     numbers: Mapping[str, float]
     is_told: bool
+
+    @property
+    def kind(self) -> str:
+        """What the result is about."""
+        if not self.partner:
+            return ALONE
+        return IN_RING if self.partner.startswith(RING_OF) else IN_PAIR
 
     @property
     def is_bad(self) -> bool:
@@ -50,15 +70,20 @@ class NodeRecord:
     failed_at: int = 0
     wanted_at: int = 0
 
-    def latest(self, *, pair: bool) -> Result | None:
-        """Return the newest result of the node alone, or of a pair."""
-        own = [each for each in self.results if bool(each.partner) == pair]
+    @property
+    def pairs(self) -> tuple[Result, ...]:
+        """The results of pairs."""
+        return tuple(each for each in self.results if each.kind == IN_PAIR)
+
+    def latest(self, kind: str) -> Result | None:
+        """Return the newest result of the node alone, of a pair, or of a ring."""
+        own = [each for each in self.results if each.kind == kind]
         return own[-1] if own else None
 
     @property
     def newest(self) -> tuple[Result, ...]:
-        """The newest results: of the node alone, and of a pair."""
-        found = (self.latest(pair=pair) for pair in (False, True))
+        """The newest results: of the node alone, of a pair, and of a ring."""
+        found = (self.latest(kind) for kind in (ALONE, IN_PAIR, IN_RING))
         return tuple(each for each in found if each)
 
     @property
@@ -82,7 +107,7 @@ class NodeRecord:
 
 @dataclass(frozen=True)
 class CheckJob:
-    """A job that checks a node, or two as a pair; `began` is when it was submitted."""
+    """A job that checks a node, a pair or a ring of them; `began` is when it was submitted."""
 
     nodes: tuple[str, ...]
     began: int

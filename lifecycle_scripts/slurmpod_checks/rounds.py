@@ -8,8 +8,9 @@ from dataclasses import replace
 from slurmpod_checks.act import judged, settle
 from slurmpod_checks.choose import View, due, in_the_way
 from slurmpod_checks.harvest import Instances, harvested
-from slurmpod_checks.records import CheckJob, State
-from slurmpod_checks.settings import PAIRS, ChecksSettings
+from slurmpod_checks.records import CheckJob, State, kind_of
+from slurmpod_checks.remarks import remarked
+from slurmpod_checks.settings import ChecksSettings
 from slurmpod_checks.slurm import Slurm, SlurmFailed
 
 
@@ -21,7 +22,8 @@ def run_round(
     jobs = slurm.jobs()
     state = harvested(state, jobs, instances, now)
     known = {name: record for name, record in state.nodes.items() if name in nodes}
-    view = View(settings, replace(state, nodes=known, at=now), nodes, jobs, instances, now)
+    state = replace(state, nodes=remarked(known, settings.least_share), at=now)
+    view = View(settings, state, nodes, jobs, instances, now)
     view = settle(judged(view), slurm)
     slurm.cancel(*in_the_way(view))
     return _begun(view, slurm)
@@ -42,12 +44,12 @@ def _begun(view: View, slurm: Slurm) -> State:
 def _submitted(view: View, slurm: Slurm, nodes: tuple[str, ...]) -> str:
     """Submit a check to the first partition that takes it; raises SlurmFailed for none."""
     settings = view.settings
-    is_pair = len(nodes) > 1
     group = view.instances[nodes[0]].group
     order = {
-        "kinds": [each for each in settings.kinds if (each == PAIRS) == is_pair],
+        "kinds": settings.of(kind_of(nodes)),
         "accelerator": settings.groups[group],
         "all_reduce_bound": settings.all_reduce_bounds.get(group, 0.0),
+        "ring_bound": settings.ring_bounds.get(group, 0.0),
         "least_share": settings.least_share,
         "dcgm_level": settings.dcgm_level,
         "scratch": settings.scratch,

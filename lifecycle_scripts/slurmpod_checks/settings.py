@@ -12,7 +12,7 @@ from slurmpod_lifecycle.dataclass_json import from_json
 PATH = Path("/etc/slurmpod/checks.json")
 
 PROCESSOR, SCRATCH, SHARED_STORAGE = "processor", "scratch", "shared_storage"
-ACCELERATORS, PAIRS = "accelerators", "pairs"
+ACCELERATORS, PAIRS, RINGS = "accelerators", "pairs", "rings"
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class ChecksSettings:
     """What is checked, how often and where; `groups` has the kind of accelerator of each group.
 
     `pair_groups` are those whose network is as fast as EC2 says for as long as one likes, and
-    `all_reduce_bounds` the GB/s that no all-reduce between two nodes exceeds, for GPUs with EFA.
+    `all_reduce_bounds` the GB/s that no all-reduce between two nodes exceeds, `ring_bounds` those
+    of a ring of any number of nodes, for GPUs with EFA.
     `scratch` and `shared_folders` are folders in which root may write. With `replace_after` None no
     node is replaced.
     """
@@ -30,6 +31,7 @@ class ChecksSettings:
     groups: Mapping[str, str]
     pair_groups: tuple[str, ...]
     all_reduce_bounds: Mapping[str, float]
+    ring_bounds: Mapping[str, float]
     least_share: float
     dcgm_level: int
     replace_after: int | None
@@ -41,6 +43,11 @@ class ChecksSettings:
     def load(cls) -> ChecksSettings:
         """Read the file; raises OSError, ValueError, KeyError or TypeError where that fails."""
         return from_json(cls, json.loads(PATH.read_text(encoding="utf-8")))
+
+    def of(self, kind: str) -> list[str]:
+        """Return what is checked of a node alone, of a pair or of a ring, as results call it."""
+        of_more = {PAIRS: "pair", RINGS: "ring"}
+        return [each for each in self.kinds if of_more.get(each, "alone") == kind]
 
     @property
     def minutes(self) -> int:

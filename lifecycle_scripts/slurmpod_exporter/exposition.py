@@ -48,6 +48,9 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "slurmpod_check_failed": Family(GAUGE, "1 for a check of idle nodes that a node fails."),
         "slurmpod_check_faults": Family(GAUGE, "Checks of a node that have found a fault of it."),
         "slurmpod_check_bytes_per_second": Family(GAUGE, "What the last check of a node measured."),
+        "slurmpod_check_latency_seconds": Family(
+            GAUGE, "How long a message took in the last check of a node."
+        ),
         "slurmpod_gpu_job": Family(GAUGE, "1 for each GPU that a job holds, with job and user."),
         "slurmpod_gpu_info": Family(GAUGE, "1 for each GPU, with its product and its UUID."),
         "slurmpod_gpu_utilization_ratio": Family(GAUGE, "Part of the time in which a GPU worked."),

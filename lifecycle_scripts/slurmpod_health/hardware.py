@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from slurmpod_health.efa import efa_devices
 from slurmpod_health.expectations import Expectations
 from slurmpod_health.finding import Finding, Verdict
 from slurmpod_health.probe import ProbeFailed, ProbeMissing, ProbeTimedOut, probe
@@ -29,8 +30,6 @@ TOOLS = {
 DEVICE_FILES = {"gpu": "nvidia[0-9]*", "neuron": "neuron[0-9]*"}
 
 EFA = "efa"
-DEVICES = Path("/sys/class/infiniband")
-DRIVER = "efa"
 
 
 def check_accelerators(expected: Expectations) -> Finding | None:
@@ -70,14 +69,8 @@ def check_efa(expected: Expectations) -> Finding | None:
     """Count the interfaces; None for a type that has none."""
     if not expected.efa_interfaces:
         return None
-    devices = DEVICES.iterdir() if DEVICES.is_dir() else ()
-    found = sum(_driver(device) == DRIVER for device in devices)
+    found = len(efa_devices())
     if found >= expected.efa_interfaces:
         return Finding(EFA, Verdict.GOOD, f"{found} EFA interfaces")
     verdict = Verdict.BAD if found else Verdict.REPORTED
     return Finding(EFA, verdict, f"{found} of {expected.efa_interfaces} EFA interfaces")
-
-
-def _driver(device: Path) -> str:
-    """Return the name of the driver that sysfs links a device to."""
-    return (device / "device" / "driver").resolve().name

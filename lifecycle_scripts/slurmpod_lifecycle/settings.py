@@ -108,7 +108,8 @@ class RecordsBackup:
 class Checks:
     """What is checked of idle nodes, and of which groups; `pair_groups` have a steady network.
 
-    `all_reduce_bounds` has the GB/s that EFA allows between the GPUs of two nodes.
+    `all_reduce_bounds` has the GB/s that EFA allows between the GPUs of two nodes, `ring_bounds`
+    those in a ring.
     """
 
     every_hours: int
@@ -116,6 +117,7 @@ class Checks:
     groups: tuple[str, ...]
     pair_groups: tuple[str, ...]
     all_reduce_bounds: Mapping[str, float]
+    ring_bounds: Mapping[str, float]
     least_percent: int
     dcgm_level: int
     replace_after: int | None

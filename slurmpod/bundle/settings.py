@@ -13,7 +13,7 @@ from slurmpod.bundle.provisioning import (
 )
 from slurmpod.bundle.slurm_settings import WholeAccount, slurm_accounts, slurm_settings
 from slurmpod.environment.access import Directory, User
-from slurmpod.environment.catalog import instance_types
+from slurmpod.environment.catalog import InstanceType, instance_types
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.lifecycle import Artefact
 from slurmpod.reading.hooks import ROLES, TIMES, hook_path
@@ -149,6 +149,7 @@ def _checks(resolved: Resolved) -> settings.Checks | None:
         all_reduce_bounds={
             each.name: bound for each in steady if (bound := _all_reduce_bound(each))
         },
+        ring_bounds={each.name: rate for each in steady if (rate := _ring_bound(each))},
         least_percent=checks.least_percent,
         dcgm_level=checks.dcgm_level,
         replace_after=checks.replace_after,
@@ -168,14 +169,28 @@ def _all_reduce_bound(group: ResolvedGroup) -> float:
     Half of a message has to enter each of two nodes, while nccl-tests counts (n-1)/n of it for n
     processes (its doc/PERFORMANCE.md); the slowest type of a group counts.
     """
+    bounds = (
+        each.network_gigabits / 8 * 2 * (1 - 1 / (2 * each.accelerator_count))
+        for each in _types_with_gpus_and_efa(group)
+    )
+    return round(min(bounds, default=0.0), 1)
+
+
+def _ring_bound(group: ResolvedGroup) -> float:
+    """Return the GB/s that no ring of nodes exceeds, as all it counts passes each; 0 without EFA.
+
+    The source is EC2's network of a type, as the catalog has it; see `_all_reduce_bound`.
+    """
+    bounds = (each.network_gigabits / 8 for each in _types_with_gpus_and_efa(group))
+    return round(min(bounds, default=0.0), 1)
+
+
+def _types_with_gpus_and_efa(group: ResolvedGroup) -> list[InstanceType]:
+    """Return the types of a group, or none where not all have GPUs and EFA."""
     known = instance_types()
     facts = [known[name] for name in group.instance_types]
-    if not all(each.accelerator_kind == "gpu" and each.efa_interfaces for each in facts):
-        return 0.0
-    bounds = (
-        each.network_gigabits / 8 * 2 * (1 - 1 / (2 * each.accelerator_count)) for each in facts
-    )
-    return round(min(bounds), 1)
+    is_fit = all(each.accelerator_kind == "gpu" and each.efa_interfaces for each in facts)
+    return facts if is_fit else []
 
 
 def _multi_head(resolved: Resolved) -> settings.MultiHead | None:

@@ -85,10 +85,9 @@ def say_history(name: str, results: Sequence[CheckResult]) -> None:
     sys.stdout.write(f"{name}: {counted(len(results), 'check')}, bad {faults} times\n")
     for each in results:
         numbers = ", ".join(f"{what} {number:g}" for what, number in each.numbers.items())
-        beside = f"with {each.partner}" if each.partner else "alone"
         words = [*(f"BAD: {fault}" for fault in each.faults), *each.told, numbers or "no numbers"]
         when = f"{each.at:%Y-%m-%d %H:%M} UTC"
-        sys.stdout.write(f"  {when}  {each.instance}  {beside}  {'; '.join(words)}\n")
+        sys.stdout.write(f"  {when}  {each.instance}  {each.beside}  {'; '.join(words)}\n")
 
 
 def _what_of_failures(cluster: LiveCluster) -> str:

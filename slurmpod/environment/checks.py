@@ -6,7 +6,7 @@ from pydantic import Field
 
 from slurmpod.environment.base import CONTROLLER_LATER, Section
 
-CheckKind = Literal["accelerators", "processor", "scratch", "shared_storage", "pairs"]
+CheckKind = Literal["accelerators", "processor", "scratch", "shared_storage", "pairs", "rings"]
 
 ALL_KINDS: Final[tuple[CheckKind, ...]] = get_args(CheckKind)
 
@@ -27,7 +27,7 @@ class Checks(Section):
 
     kinds: Annotated[tuple[CheckKind, ...], CONTROLLER_LATER, Field(min_length=1)] = ALL_KINDS
     """What is checked: accelerators, processors, the scratch disk, shared storage, and the network
-    between pairs of nodes; default: all of it."""
+    between pairs of nodes and in rings of them; default: all of it."""
 
     least_percent: Annotated[int, CONTROLLER_LATER, Field(ge=1, le=95)] = 50
     """Part of what other nodes of the group reach, in percent, below which a node is at fault."""

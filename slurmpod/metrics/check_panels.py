@@ -9,6 +9,7 @@ from slurmpod.metrics.panel import Form, Panel, Subject
 
 SINCE = 'time() - max by (node) (slurmpod_check_timestamp_seconds{node=~"$node"})'
 MEASURED = 'max by (node, measured) (slurmpod_check_bytes_per_second{node=~"$node"})'
+LATENCY = 'max by (node, measured) (slurmpod_check_latency_seconds{node=~"$node"})'
 
 CHECK_PANELS = (
     Panel(
@@ -36,6 +37,13 @@ CHECK_PANELS = (
         "What the last check of each node measured",
         {"{{node}} {{measured}}": MEASURED},
         unit="Bps",
+        subject=Subject.CONTROLLER,
+        may_be_empty=True,
+    ),
+    Panel(
+        "Latency of EFA in the last check of each node",
+        {"{{node}} {{measured}}": LATENCY},
+        unit="s",
         subject=Subject.CONTROLLER,
         may_be_empty=True,
     ),

@@ -15,6 +15,9 @@ from slurmpod.operations.questions import as_root, question
 ROUND = "/usr/local/lib/slurmpod-checks/round.py"
 """Where the lifecycle scripts put the program."""
 
+RING = "ring of "
+"""How the partner of a node in a ring begins; see `slurmpod_checks`."""
+
 OFFENCES = 2
 """From so many faults on a node was bad again and again; see `slurmpod_checks`."""
 
@@ -52,10 +55,17 @@ class CheckResult:
     faults: tuple[str, ...]
     told: tuple[str, ...]
 
+    @property
+    def beside(self) -> str:
+        """With whom the node was checked, in words."""
+        if self.partner.startswith(RING):
+            return f"in a {self.partner}"
+        return f"with {self.partner}" if self.partner else "alone"
+
 
 @dataclass(frozen=True)
 class CheckedNode:
-    """A node's newest results, alone and in a pair; it was bad in `offences` of `checks`."""
+    """A node's newest results of each kind; it was bad in `offences` of `checks`."""
 
     name: str
     group: str

@@ -20,8 +20,18 @@ FRESH_SECONDS = 3600
 """A controller that has made no round for so long does not know what others have found since."""
 
 BAD = "bad"
-BYTES = {"MiB/s": 1024.0 * 1024, "GB/s": 1e9}
-"""The units in which checks measure, as the last word of a number's name."""
+RATE, LATENCY = "slurmpod_check_bytes_per_second", "slurmpod_check_latency_seconds"
+UNITS = {
+    "MiB/s": (RATE, 1024.0 * 1024),
+    "MB/s": (RATE, 1e6),
+    "GB/s": (RATE, 1e9),
+    "us": (LATENCY, 1e-6),
+}
+"""The units in which checks measure, as the last word of a number's name: the metric, and how much
+of its own unit they are."""
+
+RING = "ring of "
+"""How the partner of a node in a ring begins."""
 
 
 def _collect(host: Host) -> Iterator[Sample]:
@@ -37,12 +47,12 @@ def _collect(host: Host) -> Iterator[Sample]:
 
 
 def _of_node(node: dict[str, str], results: list[dict[str, Any]]) -> Iterator[Sample]:
-    """Yield how often a node was at fault, and its newest results: alone, and in a pair."""
+    """Yield how often a node was at fault, and its newest results: alone, in a pair and a ring."""
     if not results:
         return
     faults = sum(bool(_failed(result)) for result in results)
     yield Sample("slurmpod_check_faults", node, float(faults))
-    newest = {bool(result["partner"]): result for result in results}.values()
+    newest = {_kind(result["partner"]): result for result in results}.values()
     at = max(float(result["at"]) for result in newest)
     yield Sample("slurmpod_check_timestamp_seconds", node, at)
     for check in sorted({check for result in newest for check in _failed(result)}):
@@ -50,8 +60,13 @@ def _of_node(node: dict[str, str], results: list[dict[str, Any]]) -> Iterator[Sa
     for result in newest:
         for name, number in result["numbers"].items():
             what, _, unit = name.rpartition(" ")
-            labels = {**node, "measured": what}
-            yield Sample("slurmpod_check_bytes_per_second", labels, number * BYTES[unit])
+            metric, size = UNITS[unit]
+            yield Sample(metric, {**node, "measured": what}, number * size)
+
+
+def _kind(partner: str) -> str:
+    """Return what tells results alone, of pairs and of rings apart."""
+    return RING if partner.startswith(RING) else "pair" * bool(partner)
 
 
 def _failed(result: dict[str, Any]) -> list[str]:

@@ -79,6 +79,7 @@ class ActiveChecks(NodeStep):
             groups={name: accelerator_kind(node, name) for name in checks.groups},
             pair_groups=checks.pair_groups,
             all_reduce_bounds=checks.all_reduce_bounds,
+            ring_bounds=checks.ring_bounds,
             least_share=checks.least_percent / 100,
             dcgm_level=checks.dcgm_level,
             replace_after=checks.replace_after,

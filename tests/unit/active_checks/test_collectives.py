@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from slurmpod_checks import collectives, on_node
-from slurmpod_checks.collectives import ALL_REDUCE, all_reduce, read
+from slurmpod_checks.collectives import ALL_REDUCE, RING_ALL_REDUCE, all_reduce, read
 from slurmpod_checks.pair import PAIR
 from slurmpod_checks.settings import PAIRS
 from slurmpod_health.finding import Finding, Verdict
@@ -34,37 +34,37 @@ SOCKET = f"{LOG}Socket : Using [0]ens32:10.0.1.7<0>\n"
 NODES = ("n1", "n2")
 
 
-def told(detail: str) -> Finding:
-    return Finding("pairs", Verdict.REPORTED, detail)
+def told(detail: str, check: str = "pairs") -> Finding:
+    return Finding(check, Verdict.REPORTED, detail)
 
 
 def test_the_bandwidth_of_the_table_is_read() -> None:
-    assert list(read(EFA + HEAD + END, 400.0, 0.5)) == [(ALL_REDUCE, 220.921)]
+    assert list(read(EFA + HEAD + END, 400.0, 0.5)) == [220.921]
 
 
 def test_far_below_the_bound_is_told_and_drains_nobody() -> None:
     found = list(read(EFA + HEAD + END, 750.0, 0.5))
-    assert found[1:] == [told("all-reduce reaches 220.921 of the 750 GB/s that EFA allows")]
+    assert found[1:] == ["all-reduce reaches 220.921 of the 750 GB/s that EFA allows"]
 
 
 def test_a_fall_to_sockets_is_told() -> None:
-    (_, finding) = read(SOCKET + HEAD + END, 400.0, 0.5)
-    assert finding == told("NCCL exchanges over TCP, although the nodes have EFA")
+    (_, remark) = read(SOCKET + HEAD + END, 400.0, 0.5)
+    assert remark == "NCCL exchanges over TCP, although the nodes have EFA"
 
 
 def test_wrong_sums_have_no_rate() -> None:
     wrong = END.replace("0 OK", "3 FAILED")
-    assert list(read(HEAD + wrong, 1.0, 0.5)) == [told("all_reduce_perf: its sums are wrong")]
+    assert list(read(HEAD + wrong, 1.0, 0.5)) == ["all_reduce_perf: its sums are wrong"]
 
 
 def test_the_smallest_rates_have_an_exponent() -> None:
     tiny = END.replace("220.921", "5.1e-05")
-    assert next(read(EFA + HEAD + tiny, 400.0, 0.5)) == (ALL_REDUCE, 5.1e-05)
+    assert next(read(EFA + HEAD + tiny, 400.0, 0.5)) == 5.1e-05
 
 
 def test_what_cannot_be_read_is_told() -> None:
     said = "ip-10-0-1-7: Test CUDA failure common.cu:1007 'out of memory'\n"
-    assert list(read(said, 1.0, 0.5)) == [told(f"all_reduce_perf: it says '{said.strip()}'")]
+    assert list(read(said, 1.0, 0.5)) == [f"all_reduce_perf: it says '{said.strip()}'"]
 
 
 @pytest.mark.parametrize(("bound", "measured"), [(0.0, 1), (100.0, 2)])
@@ -73,6 +73,7 @@ def test_pairs_without_gpus_and_efa_exchange_over_tcp_only(
 ) -> None:
     monkeypatch.setattr(on_node, "pair_numbers", lambda _: {PAIR: 1000.0})
     monkeypatch.setattr(on_node, "all_reduce", lambda *_: [(ALL_REDUCE, 80.0)])
+    monkeypatch.setattr(on_node, "efa_exchange", lambda _: [])
     order = {"nodes": NODES, "all_reduce_bound": bound, "least_share": 0.5}
     assert len(list(on_node.CHECKS[PAIRS](order))) == measured
 
@@ -111,6 +112,17 @@ class TestProgram:
         assert "PATH=/opt/slurm/bin:" in command
         assert "/usr/local/cuda-12.10/efa/test-cuda-12.10/all_reduce_perf -b 2G -e 2G" in command
         assert "-x LD_LIBRARY_PATH=/usr/local/cuda-12.10/lib:/opt/amazon/efa/lib:" in command
+
+    def test_more_than_two_nodes_are_a_ring(self, asked: list[tuple[str, ...]]) -> None:
+        found = list(all_reduce((*NODES, "n3"), 500.0, 0.5))
+        low = "all-reduce reaches 220.921 of the 500 GB/s that EFA allows"
+        assert found == [(RING_ALL_REDUCE, 220.921), told(low, "rings")]
+        assert " -n 24 -N 8 " in " ".join(asked[0])
+        assert "NCCL_ALGO=Ring" in asked[0]
+
+    def test_a_pair_takes_what_nccl_finds_best(self, asked: list[tuple[str, ...]]) -> None:
+        list(all_reduce(NODES, 400.0, 0.5))
+        assert "NCCL_ALGO=Ring" not in asked[0]
 
     def test_a_program_that_fails_says_nothing_of_the_nodes(
         self, asked: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch

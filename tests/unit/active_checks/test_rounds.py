@@ -11,12 +11,20 @@ from typing import Any
 
 import pytest
 
-from slurmpod_checks import act
-from slurmpod_checks.collectives import ALL_REDUCE
+from slurmpod_checks import act, records
+from slurmpod_checks.collectives import ALL_REDUCE, RING_ALL_REDUCE
 from slurmpod_checks.harvest import Instance
 from slurmpod_checks.judge import slow_in_pairs
+from slurmpod_checks.latency import EFA_LATENCY
 from slurmpod_checks.pair import PAIR
-from slurmpod_checks.records import MOST_RESULTS, CheckJob, NodeRecord, Result, State
+from slurmpod_checks.records import (
+    IN_RING,
+    MOST_RESULTS,
+    CheckJob,
+    NodeRecord,
+    Result,
+    State,
+)
 from slurmpod_checks.rounds import run_round
 from slurmpod_checks.settings import ChecksSettings
 from slurmpod_checks.slurm import Job, Slurm, SlurmFailed, read_job
@@ -32,6 +40,7 @@ SETTINGS = ChecksSettings(
     groups={"gpu": "gpu"},
     pair_groups=("gpu",),
     all_reduce_bounds={"gpu": 100.0},
+    ring_bounds={"gpu": 50.0},
     least_share=0.5,
     dcgm_level=2,
     replace_after=None,
@@ -57,6 +66,7 @@ class FakeSlurm(Slurm):
         self.refusal = ""
         self.ends = True
         self.gpu_speeds: dict[str, float] = {}
+        self.latencies: dict[str, float] = {}
         self.orders: list[dict[str, Any]] = []
 
     def nodes(self) -> list[NodeState]:
@@ -76,14 +86,17 @@ class FakeSlurm(Slurm):
         self.submitted.append(tuple(nodes))
         self.orders.append(json.loads(order))
         kinds = self.orders[-1]["kinds"]
-        what = PAIR if kinds == ["pairs"] else "scratch write MiB/s"
+        names = {"pairs": PAIR, "rings": RING_ALL_REDUCE}
+        what = names.get(kinds[0], "scratch write MiB/s")
         result: dict[str, Any] = {
             "type": "p5",
-            "findings": self.findings.get(nodes[0], ()) if what != PAIR else (),
+            "findings": self.findings.get(nodes[0] if len(nodes) == 1 else kinds[0], ()),
             "numbers": {what: min(self.speeds[name] for name in nodes)},
         }
         if self.gpu_speeds and what == PAIR:
             result["numbers"][ALL_REDUCE] = min(self.gpu_speeds.get(name, 80.0) for name in nodes)
+        if self.latencies and what == PAIR:
+            result["numbers"][EFA_LATENCY] = max(self.latencies.get(name, 15.0) for name in nodes)
         job = Job(number, "root", "slurmpod-check", "RUNNING", "", frozenset({partition}), "")
         ended = replace(job, state="COMPLETED", comment=comment(result))
         self.queue[number] = ended if self.ends else job
@@ -379,6 +392,95 @@ class TestPairs:
         assert not drained
 
 
+class TestRings:
+    RINGS = replace(SETTINGS, kinds=("rings",))
+    BOTH = replace(SETTINGS, kinds=("pairs", "rings"))
+
+    def test_all_idle_nodes_of_a_group_are_one_ring_once_in_a_while(
+        self, drained: dict[str, str]
+    ) -> None:
+        slurm = FakeSlurm(12)
+        slurm.words["n3"] = frozenset({"ALLOCATED"})
+        state = rounds(slurm, drained, settings=self.RINGS)
+        assert len(slurm.submitted) == 1
+        assert set(slurm.submitted[0]) == slurm.words.keys() - {"n3"}
+        result = state.nodes["n1"].latest(IN_RING)
+        assert result is not None
+        assert (result.partner, result.numbers) == ("ring of 11", {RING_ALL_REDUCE: 1000.0})
+        assert slurm.orders[0]["ring_bound"] == 50.0
+        rounds(slurm, drained, state, self.RINGS, now=1_000_000 + 25 * HOUR)
+        assert len(slurm.submitted) == 2
+
+    def test_two_nodes_are_no_ring(self, drained: dict[str, str]) -> None:
+        slurm = FakeSlurm(2)
+        rounds(slurm, drained, settings=self.RINGS)
+        assert not slurm.submitted
+
+    def test_without_gpus_and_efa_there_is_none(self, drained: dict[str, str]) -> None:
+        slurm = FakeSlurm(4)
+        rounds(slurm, drained, settings=replace(self.RINGS, ring_bounds={}))
+        assert not slurm.submitted
+
+    def test_a_ring_waits_for_other_checks_of_its_group(self, drained: dict[str, str]) -> None:
+        slurm = FakeSlurm(5)
+        slurm.ends = False
+        state = rounds(slurm, drained, settings=self.BOTH, count=2)
+        assert slurm.submitted == [("n1", "n2"), ("n3", "n4")]
+        slurm.ends = True
+        slurm.cancel("1", "2")
+        state = rounds(slurm, drained, state, self.BOTH, count=1, now=1_000_060)
+        rounds(slurm, drained, state, self.BOTH, now=1_001_000)
+        assert [len(nodes) for nodes in slurm.submitted[2:]] == [2, 2, 2, 5]
+
+    def test_a_ring_ends_for_somebody_who_waits(self, drained: dict[str, str]) -> None:
+        slurm = FakeSlurm(3)
+        slurm.ends = False
+        state = rounds(slurm, drained, settings=self.RINGS, count=1)
+        waiting = Job("900", "alice", "train", "PENDING", "Resources", frozenset({"gpu"}), "")
+        slurm.queue["900"] = waiting
+        rounds(slurm, drained, state, self.RINGS, count=1, now=1_000_020)
+        assert slurm.queue["1"].state == "CANCELLED"
+
+    def test_a_slow_ring_drains_nobody_and_its_nodes_meet_in_pairs(
+        self, drained: dict[str, str]
+    ) -> None:
+        slurm = FakeSlurm(4)
+        settings = replace(self.BOTH, every_hours=24)
+        state = rounds(slurm, drained, settings=settings)
+        state = rounds(slurm, drained, state, settings, now=1_000_000 + 25 * HOUR)
+        assert [len(nodes) for nodes in slurm.submitted] == [2, 2, 4, 2, 2, 4]
+        wanted = replace(settings, kinds=("rings",))
+        slurm.speeds["n1"] = 100.0
+        state = rounds(slurm, drained, state, wanted, count=2, now=1_000_000 + 50 * HOUR)
+        assert not drained
+        result = state.nodes["n4"].latest(IN_RING)
+        assert result is not None
+        assert [each.detail for each in result.findings] == [
+            "all-reduce of the ring is 100 GB/s, that of earlier ones 1000"
+        ]
+        before = len(slurm.submitted)
+        paired = replace(settings, every_hours=720)  # nothing else makes them due
+        rounds(slurm, drained, state, paired, count=12, now=1_000_100 + 50 * HOUR)
+        assert list(drained) == ["n1"]
+        assert all(len(nodes) == 2 for nodes in slurm.submitted[before:])
+
+    def test_good_pairs_after_an_odd_ring_are_enough(self, drained: dict[str, str]) -> None:
+        slurm = FakeSlurm(4)
+        slurm.findings = {"rings": [("rings", "reported", "all_reduce_perf: no answer")]}
+        rounds(slurm, drained, settings=self.BOTH, count=12)
+        assert [len(nodes) for nodes in slurm.submitted] == [2, 2, 4, 2, 2]
+
+
+def test_a_long_latency_is_told_once_and_drains_nobody(drained: dict[str, str]) -> None:
+    slurm = FakeSlurm(6)
+    slurm.latencies = {"n1": 90.0}
+    state = rounds(slurm, drained, settings=replace(SETTINGS, kinds=("pairs",)), count=12)
+    told = [each.detail for each in state.nodes["n1"].results[-1].findings]
+    assert told == ["a message over EFA takes 90 us, that of others 15"]
+    assert not state.nodes["n3"].results[-1].findings
+    assert not drained
+
+
 class TestReplacement:
     def drained_node(self, slurm: FakeSlurm, drained: dict[str, str]) -> State:
         return rounds(slurm, drained, settings=ALONE)
@@ -446,7 +548,7 @@ def test_wanted_nodes_are_checked_though_they_are_not_due(drained: dict[str, str
     wanted = {"n1": replace(state.nodes["n1"], wanted_at=1_000_900)}
     rounds(slurm, drained, replace(state, nodes=wanted), ALONE, now=1_001_000)
     assert len(slurm.submitted) == 2
-    assert NodeRecord("").latest(pair=False) is None
+    assert NodeRecord("").latest(records.ALONE) is None
 
 
 def test_who_asks_for_a_check_while_one_is_lost_need_not_wait(drained: dict[str, str]) -> None:

@@ -60,7 +60,9 @@ def test_the_groups_that_are_checked_are_those_of_workers() -> None:
     assert (checks.every_hours, checks.groups) == (6, ("gpus", "news"))
     assert checks.pair_groups == ("gpus",), "who knows how fast the other one is"
     assert checks.all_reduce_bounds == {"gpus": 750.0}
-    assert checks.kinds == ("accelerators", "processor", "scratch", "shared_storage", "pairs")
+    assert checks.ring_bounds == {"gpus": 400.0}
+    alone = ("accelerators", "processor", "scratch", "shared_storage")
+    assert checks.kinds == (*alone, "pairs", "rings")
 
 
 def test_groups_may_be_left_out_of_the_checks() -> None:

@@ -8,13 +8,21 @@ from collections.abc import Mapping
 import pytest
 
 from slurmpod.metrics.check_panels import CHECK_PANELS
+from slurmpod.operations import idle_checks
 from slurmpod_checks import records, settings
 from slurmpod_checks.accelerators import NEURON_NUMBER
-from slurmpod_checks.collectives import ALL_REDUCE
+from slurmpod_checks.collectives import ALL_REDUCE, RING_ALL_REDUCE
+from slurmpod_checks.latency import EFA_LATENCY, EFA_RATE
 from slurmpod_checks.pair import PAIR
 from slurmpod_checks.records import NodeRecord, Result, State
 from slurmpod_exporter.collector import CollectorFailed
-from slurmpod_exporter.collectors.idle_checks import FRESH_SECONDS, IDLE_CHECKS, RESULTS, SETTINGS
+from slurmpod_exporter.collectors.idle_checks import (
+    FRESH_SECONDS,
+    IDLE_CHECKS,
+    RESULTS,
+    RING,
+    SETTINGS,
+)
 from slurmpod_health.finding import Finding, Verdict
 from slurmpod_lifecycle.dataclass_json import to_json
 from tests.unit.exporter.fake_host import NOW, FakeHost, found
@@ -42,6 +50,7 @@ def controller(*results: Result, at: float = NOW) -> FakeHost:
 def test_it_reads_the_files_that_the_checks_write() -> None:
     assert f"{records.FOLDER}/{records.FILE}" == RESULTS
     assert str(settings.PATH) == SETTINGS
+    assert RING == records.RING_OF == idle_checks.RING
     (title,) = (each.title for each in CHECK_PANELS if "Faults" in each.title)
     assert f"last {records.MOST_RESULTS} checks" in title
 
@@ -61,15 +70,24 @@ def test_faults_of_the_newest_results_are_told_and_how_many_there_were() -> None
 
 def test_what_was_measured_is_told_in_bytes() -> None:
     alone = result(1, numbers={"/fsx write MiB/s": 2, NEURON_NUMBER: 0.5})
-    pair = result(2, partner="n2", numbers={PAIR: 1.5, ALL_REDUCE: 80})
-    samples = found(IDLE_CHECKS, controller(alone, pair))
+    pair = result(2, partner="n2", numbers={PAIR: 1.5, ALL_REDUCE: 80, EFA_RATE: 2614.2})
+    ring = result(3, partner="ring of 3", numbers={RING_ALL_REDUCE: 40})
+    samples = found(IDLE_CHECKS, controller(alone, ring, pair))
     measured = {name: value for name, value in samples.items() if "per_second" in name}
     assert measured == {
         "slurmpod_check_bytes_per_second{node=n1,measured=/fsx write}": 2 * 1024 * 1024,
         "slurmpod_check_bytes_per_second{node=n1,measured=neuron all-reduce}": 5e8,
         "slurmpod_check_bytes_per_second{node=n1,measured=pair}": 1.5 * 1024 * 1024,
         "slurmpod_check_bytes_per_second{node=n1,measured=pair all-reduce}": 8e10,
+        "slurmpod_check_bytes_per_second{node=n1,measured=efa}": 2.6142e9,
+        "slurmpod_check_bytes_per_second{node=n1,measured=ring all-reduce}": 4e10,
     }
+
+
+def test_a_latency_is_told_in_seconds() -> None:
+    samples = found(IDLE_CHECKS, controller(result(2, partner="n2", numbers={EFA_LATENCY: 17.4})))
+    name = "slurmpod_check_latency_seconds{node=n1,measured=efa message}"
+    assert samples[name] == pytest.approx(17.4e-6)
 
 
 def test_a_controller_that_makes_no_rounds_any_more_tells_only_that() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod_health import clock, disks, hardware
+from slurmpod_health import clock, disks, efa, hardware
 from slurmpod_health.checks import run_checks
 from slurmpod_health.expectations import Expectations, SharedFolder
 from slurmpod_health.finding import Finding, Verdict, reason, table
@@ -105,7 +105,7 @@ class TestEfa:
         verdict: Verdict,
         detail: str,
     ) -> None:
-        monkeypatch.setattr(hardware, "DEVICES", rdma_devices(tmp_path, drivers))
+        monkeypatch.setattr(efa, "DEVICES", rdma_devices(tmp_path, drivers))
         assert hardware.check_efa(NODE) == Finding("efa", verdict, detail)
 
 

@@ -58,7 +58,7 @@ EVERYTHING: dict[str, Any] = {
     "node": OPTIONS,
     "access": replace(ACCESS, directory=DIRECTORY),
     "metrics": Metrics("https://example.com/write", 15, may_install=False),
-    "checks": Checks(24, ("scratch",), (GROUPS[Role.WORKER],), (), {}, 50, 2, None),
+    "checks": Checks(24, ("scratch",), (GROUPS[Role.WORKER],), (), {}, {}, 50, 2, None),
     "records_backup": RecordsBackup("s3://scripts/records/dev.sql.gz", 60),
     "slurm": replace(
         SLURM,

@@ -10,6 +10,7 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.node_check import say_history
 from slurmpod.cli.status_text import checks_line
 from slurmpod.operations.idle_checks import (
+    HISTORY,
     OFFENCES,
     ROUND,
     CheckedNodes,
@@ -85,6 +86,16 @@ def test_the_history_of_a_node_is_a_line_for_each_check(
     assert lines[3] == "ip-2: 2 checks, bad 0 times"
     assert lines[5].endswith("i-1  with ip-1  pair MiB/s 3000")
     assert lines[6] == "ip-9: 0 checks, bad 0 times"
+
+
+def test_a_ring_is_named_by_its_size(capsys: pytest.CaptureFixture[str]) -> None:
+    ring = Result(
+        MINUTE, "i-1", "p5", "ring of 8", (), {"ring all-reduce GB/s": 40.0}, is_told=True
+    )
+    records = {"ip-1": NodeRecord("gpu", (ring,))}
+    said = json.dumps(history(State(nodes=records), ["ip-1"]))
+    say_history("ip-1", read_history({HISTORY: said})["ip-1"])
+    assert "i-1  in a ring of 8  ring all-reduce GB/s 40\n" in capsys.readouterr().out
 
 
 def test_the_newest_results_have_who_is_at_fault_first() -> None:
