@@ -13,8 +13,9 @@ from constructs import IConstruct
 
 from slurmpod_cdk.identity.node_roles import NodeRoles
 from slurmpod_cdk.lifecycle.bundle import LifecycleBundle
-from slurmpod_cdk.nag.review import ALL_WAIVERS, acknowledge
-from slurmpod_cdk.nag.waivers import HERE, NAME, Waiver
+from slurmpod_cdk.nag.review import acknowledge
+from slurmpod_cdk.nag.table import ALL_WAIVERS
+from slurmpod_cdk.nag.waiver import HERE, NAME, Waiver
 from slurmpod_cdk.network.node_security_group import NodeSecurityGroup
 from slurmpod_cdk.storage.lustre_file_system import LustreFileSystem
 

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 
-from slurmpod_cdk.nag.node_role_waivers import NODE_ROLE_WAIVERS
-from slurmpod_cdk.nag.standard_waivers import STANDARD_WAIVERS
-from slurmpod_cdk.nag.waivers import WAIVERS
+from slurmpod_cdk.nag.table import ALL_WAIVERS
 
 FILE = "slurmpod/data/accepted_findings.json"
 
@@ -17,7 +15,7 @@ FILE = "slurmpod/data/accepted_findings.json"
 def accepted_findings() -> str:
     """Return each reason once, with the rules and the stacks for which it stands."""
     found: dict[str, dict[str, set[str]]] = {}
-    for waiver in (*WAIVERS, *NODE_ROLE_WAIVERS, *STANDARD_WAIVERS):
+    for waiver in ALL_WAIVERS:
         entry = found.setdefault(waiver.reason, {"rules": set(), "stacks": set()})
         entry["rules"].add(waiver.rule)
         entry["stacks"].add(waiver.path.partition("/")[0].removeprefix("*-"))

@@ -1,4 +1,4 @@
-"""cdk-nag's packs with the tables of waivers: the checks before a deployment.
+"""cdk-nag's packs with the table of waivers: the checks before a deployment.
 
 The packs' own suppressions are not used: they accept an empty reason, and one that matches nothing
 any more stays without a word.
@@ -23,12 +23,10 @@ from cdk_nag import (
 from constructs import IConstruct
 
 from slurmpod.resolve.environment import ENVIRONMENT_TAG
-from slurmpod_cdk.nag.node_role_waivers import NODE_ROLE_WAIVERS
-from slurmpod_cdk.nag.standard_waivers import STANDARD_WAIVERS
-from slurmpod_cdk.nag.waivers import WAIVERS, Waiver
+from slurmpod_cdk.nag.table import ALL_WAIVERS
+from slurmpod_cdk.nag.waiver import Waiver
 
 PACKS = (AwsSolutionsChecks, NIST80053R5Checks, HIPAASecurityChecks, PCIDSS321Checks)
-ALL_WAIVERS = (*WAIVERS, *NODE_ROLE_WAIVERS, *STANDARD_WAIVERS)
 
 _RULE_WITH_DETAIL = re.compile(r"(?P<rule>[^\[]+)(?:\[(?P<detail>.*)\])?")
 
@@ -170,7 +168,7 @@ def _describe_finding(finding: NagFinding) -> str:
     detail = f" ({finding.detail})" if finding.detail else ""
     return (
         f"{finding.path}: {finding.rule}: {finding.description}{detail}\n"
-        "  change the construct, or add a Waiver with its reason to stacks/nag/waivers.py"
+        "  change the construct, or add a Waiver with its reason in stacks/nag"
     )
 
 
@@ -178,5 +176,5 @@ def _describe_waiver(waiver: Waiver) -> str:
     detail = f" ({waiver.detail})" if waiver.detail else ""
     return (
         f"{waiver.path}: {waiver.rule}: waived without need{detail}\n"
-        "  remove the Waiver from stacks/nag/waivers.py: the construct no longer has this finding"
+        "  remove the Waiver from stacks/nag: the construct no longer has this finding"
     )

@@ -1,0 +1,13 @@
+"""The findings of cdk-nag's packs that this project accepts, and why.
+
+For a security review; `review` fails on a finding that is not in it and on an entry that no longer
+has a finding. What remains open where something is accepted is in docs/threat-model.md.
+"""
+
+from __future__ import annotations
+
+from slurmpod_cdk.nag.functions import FUNCTIONS
+from slurmpod_cdk.nag.policies import POLICIES
+from slurmpod_cdk.nag.resources import RESOURCES
+
+ALL_WAIVERS = (*RESOURCES, *POLICIES, *FUNCTIONS)
