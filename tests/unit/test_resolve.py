@@ -12,6 +12,8 @@ from slurmpod.environment.environment import Environment
 from slurmpod.environment.regions import partition_of
 from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, bucket_name, resolve
+from slurmpod.resolve.stacks import all_stack_names
+from tests.served import ENDPOINT
 from tests.sound_environment import sound_data
 
 NAMES = st.from_regex(r"[a-z](-*[a-z0-9])*", fullmatch=True).filter(lambda name: len(name) <= 63)
@@ -26,25 +28,12 @@ def group(**changes: Any) -> dict[str, Any]:
     return {**worker, "partition": "cpu", **changes}
 
 
-def test_the_same_environment_gives_the_same_result() -> None:
-    assert resolved() == resolved()
-
-
 def test_each_network_card_of_each_node_takes_an_address() -> None:
     p5 = group(instance_type="ml.p5.48xlarge", count=4)
     network = resolved(cluster={"groups": [p5]}).network
     metadata_server, object_storage_server = 1, 1
     expected = 4 * 32 + metadata_server + object_storage_server
     assert network.private[0].addresses_needed == expected
-
-
-@pytest.mark.parametrize(
-    ("capacity_gib", "servers"), [(1200, 2), (2400, 2), (4800, 3), (38400, 17)]
-)
-def test_the_file_system_has_a_server_for_each_2400_gib(capacity_gib: int, servers: int) -> None:
-    assert (
-        resolved(storage={"lustre": {"capacity_gib": capacity_gib}}).lustre[0].addresses == servers
-    )
 
 
 def test_threads_default_to_what_the_instance_type_starts_with() -> None:
@@ -79,6 +68,16 @@ def test_stacks_are_named_after_the_environment_in_order_of_deployment() -> None
         "dev-identity",
         "dev-cluster",
     )
+
+
+def test_everything_that_can_have_a_stack_of_its_own_gets_one() -> None:
+    environment = resolved(
+        slurm={"rds": {}},
+        monitoring={"prometheus": {}},
+        access={"sessions": {"record": "s3"}},
+        services={"endpoint": ENDPOINT, "notebook": {}},
+    )
+    assert environment.stacks.in_order() == all_stack_names("dev")
 
 
 def test_every_resource_is_tagged_with_its_environment() -> None:

@@ -77,7 +77,9 @@ def test_every_subnet_has_an_address_for_the_server() -> None:
     assert with_server == [needed + 1 for needed in without]
 
 
-@pytest.mark.parametrize("name", ["dev", "a--b", "x" * 63, f"a--{'b' * 60}", f"{'y' * 49}-z"])
+@pytest.mark.parametrize(
+    "name", ["dev", "a--b", "x" * 63, f"a--{'b' * 60}", f"{'y' * 49}-{'z' * 9}"]
+)
 def test_names_are_what_rds_takes_and_differ_where_environments_do(name: str) -> None:
     identifier = database_identifier(name)
     assert len(identifier) <= 63

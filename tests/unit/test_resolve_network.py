@@ -14,6 +14,10 @@ from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
 from tests.networks import EXISTING, new_vpcs
 from tests.sound_environment import sound_data
 
+REMOTE_WRITE_URL = (
+    "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/ws-1/api/v1/remote_write"
+)
+
 
 def resolved(network: dict[str, Any], **changes: Any) -> Resolved:
     data = {**sound_data(), "network": network, **changes}
@@ -87,9 +91,12 @@ def test_further_blocks_than_zones_hold_nothing() -> None:
 
 def test_a_zone_has_the_range_that_was_chosen_for_it() -> None:
     other = {"zone": "usw2-az1", "private_subnet_cidr": "10.0.64.0/20"}
-    assert private({"zone": "usw2-az2", "other_zones": [other]}) == cidrs(
-        "10.0.128.0/18", "10.0.64.0/20"
-    )
+    subnets = resolved({"zone": "usw2-az2", "other_zones": [other]}).network.private
+    assert [subnet.cidr for subnet in subnets] == cidrs("10.0.128.0/18", "10.0.64.0/20")
+    assert [subnet.path for subnet in subnets] == [
+        ("network", "vpc_cidr"),
+        ("network", "other_zones", 0, "private_subnet_cidr"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -126,9 +133,19 @@ def test_endpoints_take_an_address_in_every_zone() -> None:
     ]
 
 
-@pytest.mark.parametrize(("closed", "has_endpoint"), [(True, True), (False, False)])
-def test_nodes_of_a_closed_network_reach_where_metrics_go(closed: bool, has_endpoint: bool) -> None:
-    result = resolved({"zone": "usw2-az2", "closed": closed}, monitoring={"prometheus": {}})
+@pytest.mark.parametrize(
+    ("closed", "monitoring", "has_endpoint"),
+    [
+        (True, {"prometheus": {}}, True),
+        (True, {"observability": {"remote_write_url": REMOTE_WRITE_URL}}, True),
+        (True, {"observability": {}}, False),
+        (False, {"prometheus": {}}, False),
+    ],
+)
+def test_nodes_of_a_closed_network_reach_where_metrics_go(
+    closed: bool, monitoring: dict[str, Any], has_endpoint: bool
+) -> None:
+    result = resolved({"zone": "usw2-az2", "closed": closed}, monitoring=monitoring)
     assert ("aps-workspaces" in result.network.interface_endpoints) == has_endpoint
 
 
@@ -155,6 +172,7 @@ def test_an_existing_network_is_taken_as_it_is_the_main_zone_first() -> None:
         ("usw2-az1", "subnet-0a1b2c3d4e6071829"),
         ("usw2-az2", "subnet-0a1b2c3d4e5f60718"),
     ]
+    assert {subnet.path[:3] for subnet in result.private} == {("network", "existing", "subnets")}
     assert (result.vpc_cidr, result.public, result.nat_gateways) == (None, (), 0)
     assert result.known_cidrs == tuple(cidrs("10.9.0.0/17"))
     assert result.private[0].addresses_usable is None

@@ -65,10 +65,6 @@ def test_a_value_that_is_taken_out_says_what_that_does() -> None:
     assert "keeps what it leaves out" in taken_out.effect.meaning
 
 
-def test_an_environment_does_not_differ_from_itself() -> None:
-    assert between({}, {}) == []
-
-
 def test_a_change_says_where_and_from_what_to_what() -> None:
     (change,) = between({}, {"network": {"zone": "us-west-2c", "vpc_cidr": "10.0.0.0/16"}})
     assert (change.path, change.new_path) == ("network.zone", ("network", "zone"))

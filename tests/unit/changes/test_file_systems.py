@@ -73,11 +73,6 @@ def test_an_additional_file_system_is_found_by_its_name() -> None:
     assert change.effect.kind is Kind.REFUSED
 
 
-def test_capacity_alone_does_not_speak_of_metadata() -> None:
-    found = between(lustre(capacity_gib=4800), lustre(capacity_gib=1200))
-    assert summary(found) == [("storage.lustre.capacity_gib", Kind.REFUSED)]
-
-
 def test_a_file_system_that_is_made_anew_begins_with_any_values() -> None:
     old = lustre(**EFA, throughput_mbps_per_tib=125, metadata_iops=None)
     new = lustre(capacity_gib=38400, throughput_mbps_per_tib=250, metadata_iops=1500)

@@ -44,6 +44,8 @@ class TestNodes:
         types = {"instance_type": None, "instance_types": ["ml.m5.large", "ml.m5.xlarge"]}
         found = cost("workers", cluster=worker(**types))
         assert (found.usd_per_hour, found.certainty) == (Decimal(1), Certainty.AT_LEAST)
+        assert found.what == "2 x ml.m5.large or another of its types"
+        assert found.note == "the price of the most wanted type"
 
     def test_that_are_none_cost_nothing(self) -> None:
         names = [each.name for each in costs(resolved(cluster=worker(count=0)), PRICES)]
@@ -112,7 +114,10 @@ class TestNetwork:
             "other_zones": [{"zone": "us-west-2a"}],
             "interface_endpoints": ["ssm", "logs", "sts"],
         }
-        assert cost("endpoints", network=zones).usd_per_hour == Decimal("0.06")
+        found = cost("endpoints", network=zones)
+        assert (found.usd_per_hour, found.what) == (Decimal("0.06"), "3 services in 2 zones")
+        one_zone = {**zones, "other_zones": []}
+        assert cost("endpoints", network=one_zone).what == "3 services in 1 zone"
 
 
 class TestSum:
@@ -123,13 +128,27 @@ class TestSum:
         assert found.usd_per_day == Decimal("57.36")
         assert found.usd_per_month == Decimal("1744.7")
 
+    def test_names_the_price_of_every_figure(self) -> None:
+        found = [each for each in costs(resolved(), PRICES) if each.usd_per_hour is not None]
+        assert {each.name for each in found} == {"controller", "workers", "/fsx", "NAT"}
+        assert all(each.price in PRICES.values() for each in found)
+
     def test_is_exact_where_all_is_known_but_what_depends_on_use(self) -> None:
         known = resolved(cluster=worker(instance_type="ml.m5.large"))
         assert total(costs(known, PRICES)).is_least is False
 
-    @pytest.mark.parametrize(("on_delete", "stays"), [("retain", True), ("delete", False)])
-    def test_a_database_is_named_without_a_price(self, on_delete: str, stays: bool) -> None:
-        slurm = {"rds": {"on_delete": on_delete}}
+    @pytest.mark.parametrize(
+        ("on_delete", "stays", "note"),
+        [
+            ("retain", True, ""),
+            ("snapshot", True, "only its last snapshot stays"),
+            ("delete", False, ""),
+        ],
+    )
+    def test_a_database_is_named_without_a_price(
+        self, on_delete: str, stays: bool, note: str
+    ) -> None:
+        slurm = {"rds": {"on_delete": on_delete, "multi_az": True}}
         network = {"zone": "us-west-2b", "other_zones": [{"zone": "us-west-2a"}]}
         (found,) = (
             each
@@ -137,6 +156,8 @@ class TestSum:
             if each.part is Part.DATABASE
         )
         assert (found.certainty, found.stays) == (Certainty.UNKNOWN, stays)
+        assert (found.name, found.note) == ("dev-records", note)
+        assert "in two zones" in found.what
 
 
 class TestEndpoint:
@@ -164,6 +185,8 @@ class TestNotebook:
         prices = by_item([price(Item.NOTEBOOK_INSTANCE, "ml.t3.medium", "0.05")])
         found = costs(served(services={"notebook": {}}), prices)
         instance, volume = (each for each in found if each.part is Part.SERVICES)
-        assert instance.usd_per_hour == Decimal("0.05")
+        assert (instance.name, instance.price) == ("notebook", *prices.values())
+        assert (instance.usd_per_hour, instance.certainty) == (Decimal("0.05"), Certainty.EXACT)
         assert "stops after 60 idle minutes" in instance.note
-        assert (volume.certainty, volume.stays) == (Certainty.UNKNOWN, True)
+        assert (volume.name, volume.stays) == ("notebook volume", True)
+        assert volume.certainty is Certainty.UNKNOWN

@@ -22,7 +22,7 @@ def test_a_hostlist_stands_for_names(hostlist: str, names: list[str]) -> None:
 
 
 def test_names_are_folded_by_their_last_number() -> None:
-    names = ["ip-10-0-1-9", "ip-10-0-1-5", "ip-10-0-2-4", "ip-10-0-1-4", "login"]
+    names = ["login", "ip-10-0-1-9", "ip-10-0-1-5", "ip-10-0-2-4", "ip-10-0-1-4"]
     assert folded(names) == "ip-10-0-1-[4-5,9],ip-10-0-2-4,login"
 
 

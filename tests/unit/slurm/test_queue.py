@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from slurmpod.slurm.queue import COLUMNS, read_queue, squeue
+from slurmpod.slurm.queue import read_queue, squeue
 
 RUNS = "7|RUNNING|alice|cpu|2|1:02|2026-01-03T10:00:00|ip-[1-2]|None|train | of all\n"
 WAITS = "9_[1-40%4]|PENDING|bob|cpu|1|0:00|N/A||Priority|sweep\n"
@@ -26,4 +26,5 @@ def test_an_array_that_waits_is_many_jobs_and_has_no_end() -> None:
 
 @pytest.mark.parametrize("option", ["--all", "--states=RUNNING"])
 def test_squeue_is_asked_for_what_is_read(option: str) -> None:
-    assert squeue(option) == f"env TZ=UTC squeue --noheader {option} --format='{COLUMNS}'"
+    columns = "%i|%T|%u|%P|%D|%M|%e|%N|%r|%j"  # id, state, user, partition, ... as RUNS has them
+    assert squeue(option) == f"env TZ=UTC squeue --noheader {option} --format='{columns}'"
