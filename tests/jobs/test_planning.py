@@ -16,7 +16,14 @@ from slurmpod.jobs.planning.checkpoints import (
     checkpoint_bytes,
     failures,
 )
-from slurmpod.jobs.planning.memory import USABLE, WEIGHT_BYTES, Load, Mesh, memory_of
+from slurmpod.jobs.planning.memory import (
+    USABLE,
+    WEIGHT_BYTES,
+    Load,
+    Mesh,
+    activations_of_layer,
+    memory_of,
+)
 from slurmpod.jobs.planning.meshes import fit_of, fits, meshes
 from slurmpod.jobs.planning.models import MODELS, Model, count, model_of_size
 from slurmpod.jobs.planning.plan import plan_for, room_of
@@ -202,6 +209,22 @@ def test_experts_lie_among_the_shards_and_are_not_gathered() -> None:
     assert together.weights == apart.weights
 
 
+@pytest.mark.parametrize("parts", [1, 32])
+def test_an_expert_that_sees_every_token_is_held_whole(parts: int) -> None:
+    model = MODELS["deepseek-v3"]
+    assert model.experts
+    one_more = replace(model, experts=replace(model.experts, shared=model.experts.shared + 1))
+    more = one_more.parameters_of_layer(parts) - model.parameters_of_layer(parts)
+    assert more == 3 * 7168 * 2048  # gate, up and down of its configuration file
+
+
+def test_a_wider_mlp_keeps_more_for_its_backward_pass() -> None:
+    usual = MODELS["gpt3-175b"]
+    twice = replace(usual, mlp_width=2 * usual.mlp_width)
+    kept, more = (activations_of_layer(each, _mesh(1, 1), 2048, 1) for each in (usual, twice))
+    assert (more - kept) / (2048 * 12288) == 16
+
+
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: f"{step.model.name}-{step.gpus}")
 def test_the_speed_of_published_steps_is_a_quarter_off_at_most(step: Step) -> None:
     assert step.estimated == pytest.approx(step.published, rel=0.25)
@@ -328,6 +351,12 @@ def test_a_plan_has_all_of_it() -> None:
     hours = plan.wall_hours(loss)
     assert hours is not None
     assert plan.hours < hours < 1.05 * plan.hours
+
+
+def test_a_plan_says_nothing_of_the_end_of_what_never_ends_or_has_no_known_speed() -> None:
+    plan = plan_for(wish_of(TYPED), nodes_of("ml.p5.48xlarge", 2), None)
+    assert plan.wall_hours(failures(1, 100, seconds=600)) is None
+    assert replace(plan, hours=None).wall_hours(failures(1000, 2, seconds=1)) is None
 
 
 def test_without_a_length_it_is_twenty_tokens_for_each_parameter() -> None:

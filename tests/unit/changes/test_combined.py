@@ -9,6 +9,7 @@ import pytest
 from slurmpod.changes import combined
 from slurmpod.environment.base import Effect, Kind, effect_of
 from slurmpod.environment.descriptions import all_sections
+from tests.networks import EXISTING
 from tests.served import served
 from tests.sound_environment import sound_data
 from tests.unit.changes.comparing import between, changed, summary
@@ -66,6 +67,8 @@ def in_partition(name: str, mode: str) -> dict[str, Any]:
 def test_a_partition_is_renamed_by_who_writes_slurm_conf(mode: str, word: str) -> None:
     (change,) = between(in_partition("cpu", mode), in_partition("gpu", mode))
     assert summary([change]) == [("cluster.groups.workers.partition", Kind.NEW_NODES)]
+    assert (change.old, change.new) == ("cpu", "gpu")
+    assert change.new_path == ("cluster", "groups", 0, "partition")
     assert word in change.effect.meaning
 
 
@@ -152,6 +155,16 @@ def test_zones_cannot_take_each_others_places(old: str, new: str) -> None:
     found = {change.path: change for change in between(zones(*old), zones(*new))}
     assert found[ZONES].effect.kind is Kind.REFUSED
     assert "at the end of the list only" in found[ZONES].effect.meaning
+    shown = [[f"us-west-2{name}" for name in names] for names in (old, new)]
+    assert [found[ZONES].old, found[ZONES].new] == shown
+
+
+def test_zones_of_another_network_take_nobodys_place() -> None:
+    existing = {"network": {"zone": "usw2-az1", "existing": EXISTING}}
+    own = {"network": {"zone": "usw2-az1", "other_zones": [{"zone": "usw2-az3"}]}}
+    for old, new in ((existing, own), (own, existing)):
+        assert "network.existing" in {change.path for change in between(old, new)}
+        assert not any("end of the list" in each.effect.meaning for each in between(old, new))
 
 
 def test_a_small_vpc_has_no_room_for_further_public_subnets() -> None:
@@ -165,6 +178,7 @@ def test_a_small_vpc_has_no_room_for_further_public_subnets() -> None:
     found = {change.path: change for change in between(old, new)}
     assert found[ZONES].effect.kind is Kind.REFUSED
     assert "larger vpc_cidr" in found[ZONES].effect.meaning
+    assert (found[ZONES].old, found[ZONES].new) == (["us-west-2a"], ["us-west-2a", "us-west-2c"])
 
 
 BUDGET = {"budget": {"monthly_usd": 100, "emails": ["a@example.com"]}}
@@ -188,3 +202,4 @@ def test_an_endpoint_that_is_scaled_keeps_its_type(before: dict[str, Any], kind:
     types = ("ml.g5.xlarge", "ml.g5.2xlarge")
     (change,) = changed(*(served(instance_type=name, **before) for name in types))
     assert (change.path, change.effect.kind) == ("services.endpoint.instance_type", kind)
+    assert (change.old, change.new) == types

@@ -73,6 +73,14 @@ def test_an_additional_file_system_is_found_by_its_name() -> None:
     assert change.effect.kind is Kind.REFUSED
 
 
+def test_a_file_system_that_comes_is_one_change_in_place() -> None:
+    cold = {"name": "cold", "mount_path": "/cold", **HDD}
+    found = between({}, {"storage": {"lustre": {}, "additional_lustre": [cold]}})
+    assert summary(found) == [("storage.additional_lustre.cold", Kind.IN_PLACE)]
+    none = {"storage": {"lustre": None}}
+    assert summary(between(none, lustre())) == [("storage.lustre", Kind.IN_PLACE)]
+
+
 def test_a_file_system_that_is_made_anew_begins_with_any_values() -> None:
     old = lustre(**EFA, throughput_mbps_per_tib=125, metadata_iops=None)
     new = lustre(capacity_gib=38400, throughput_mbps_per_tib=250, metadata_iops=1500)
