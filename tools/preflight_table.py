@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slurmpod.preflight.judge import CHECKS
+from slurmpod.preflight.check import CHECKS
 from slurmpod.preflight.registry import Check
 
 BEGIN = "<!-- checks: made of slurmpod/preflight/subjects by `make golden` -->"

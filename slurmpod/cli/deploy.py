@@ -33,7 +33,7 @@ from slurmpod.plan.amounts import per_month
 from slurmpod.plan.plan import plan_of
 from slurmpod.plan.prices import bundled_prices
 from slurmpod.preflight.answers import UNANSWERED
-from slurmpod.preflight.judge import judge
+from slurmpod.preflight.check import check
 from slurmpod.problem_text import problems_text
 from slurmpod.problems import ExitCode, has_errors
 from slurmpod.rules.check import Sound
@@ -159,7 +159,7 @@ def is_stopped_by_the_account(wanted: Sound) -> bool:
 
     What the caller may not ask stops nothing: the CDK deploys in roles of its own.
     """
-    problems = judge(wanted, asked(wanted))
+    problems = check(wanted, asked(wanted))
     if problems:
         say(problems_text(problems, sys.stderr) + "\n")
     return has_errors(each for each in problems if each.rule != UNANSWERED)

@@ -11,6 +11,7 @@ from pathlib import Path
 from slurmpod.aws.clients import clients_of, usual_region
 from slurmpod.cli.output import if_interrupted, print_json, say, say_next
 from slurmpod.preflight.account_survey import Surroundings, own_account, survey
+from slurmpod.preflight.check import check
 from slurmpod.preflight.facts import Facts
 from slurmpod.preflight.first_environment import (
     DEFAULT_COUNT,
@@ -20,7 +21,6 @@ from slurmpod.preflight.first_environment import (
     environment_text,
     free_range,
 )
-from slurmpod.preflight.judge import judge
 from slurmpod.preflight.subjects.quotas import QUOTAS
 from slurmpod.preflight.subjects.zones import ZONES
 from slurmpod.problem_text import problems_text
@@ -198,4 +198,4 @@ def _of_account(checked: Sound, around: Surroundings | None) -> tuple[Problem, .
         datetime.now(UTC),
         answers={ZONES: around.zones or None, QUOTAS: around.quotas or None},
     )
-    return judge(checked, facts)
+    return check(checked, facts)

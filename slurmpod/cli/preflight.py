@@ -12,9 +12,9 @@ from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.validate import print_problems
 from slurmpod.operations.progress import Progress
+from slurmpod.preflight.check import check
 from slurmpod.preflight.facts import Facts
 from slurmpod.preflight.gather import gather
-from slurmpod.preflight.judge import judge
 from slurmpod.preflight.saved import from_file, to_json
 from slurmpod.problems import ExitCode, Problem, has_errors
 from slurmpod.rules.check import Sound
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.save_facts:
         write_whole(options.save_facts, to_json(facts))
         say(f"the facts are in {options.save_facts}")
-    problems = judge(sound, facts)
+    problems = check(sound, facts)
     _show(problems, facts, options)
     if has_errors(problems):
         return ExitCode.FAILED

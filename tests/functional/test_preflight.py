@@ -18,9 +18,9 @@ from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.server import EmbeddedAws
 from slurmpod.aws.clients import AwsClients
 from slurmpod.cli.main import run
+from slurmpod.preflight.check import check
 from slurmpod.preflight.facts import Facts, Unanswered
 from slurmpod.preflight.gather import answer
-from slurmpod.preflight.judge import judge
 from slurmpod.preflight.names import images as image_names
 from slurmpod.preflight.question import Question
 from slurmpod.preflight.subjects import QUESTIONS
@@ -105,7 +105,7 @@ class Account:
 
     def finds(self, text: str, *fields: str) -> dict[str, str]:
         """Return the message of each check that fails."""
-        return rules(judge(sound(text), self.facts(text, *fields)))
+        return rules(check(sound(text), self.facts(text, *fields)))
 
     def clients(self, **credentials: str) -> AwsClients:
         session = boto3.session.Session(
@@ -207,7 +207,7 @@ def test_zones_and_what_is_offered_there(account: Account) -> None:
     facts = account.facts(scarce, "zones", "offerings")
     assert "us-west-2a" in {each.name for each in facts[ZONES] or ()}
     offered = {"ml.m5.large": ("usw2-az2",), "ml.p6e-gb200.36xlarge": ("usw2-az1",)}
-    found = rules(judge(sound(scarce), knowing(facts, {OFFERINGS: offered})))
+    found = rules(check(sound(scarce), knowing(facts, {OFFERINGS: offered})))
     assert "no ml.p6e-gb200.36xlarge in usw2-az2" in found["PRE-202"]
     assert account.finds(OWN, "zones", "offerings") == {}
 
@@ -227,7 +227,7 @@ def test_training_plans(account: Account) -> None:
     facts = account.facts(planned, *fields)
     for moment in (timedelta(days=-1), timedelta(days=180)):
         later = replace(facts, taken_at=facts.taken_at + moment)
-        assert "PRE-214" in rules(judge(sound(planned), later))
+        assert "PRE-214" in rules(check(sound(planned), later))
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_jobs_that_outlive_their_training_plan(
     assert plan
     assert plan.ends
     later = replace(facts, taken_at=plan.ends - timedelta(days=days_left))
-    found = rules(judge(sound(f"{planned}{limit}"), later)).get("PRE-215")
+    found = rules(check(sound(f"{planned}{limit}"), later)).get("PRE-215")
     assert (found is None) == (message is None)
     assert message is None or message in str(found)
 
@@ -395,9 +395,9 @@ def test_an_endpoint_has_a_quota_a_model_and_an_image(account: Account) -> None:
     assert account.finds(folder, "endpoint") == {}
     facts = account.facts(text, *fields)
     late = replace(facts, taken_at=datetime(2027, 4, 1, tzinfo=UTC))
-    assert rules(judge(sound(text), late)) == {"PRE-906": "2027-03-31 is over"}
+    assert rules(check(sound(text), late)) == {"PRE-906": "2027-03-31 is over"}
     closed = knowing(facts, {ENDPOINT: EndpointFacts("InService", None, has_image=None)})
-    assert set(rules(judge(sound(text), closed))) == {"PRE-902", "PRE-905"}
+    assert set(rules(check(sound(text), closed))) == {"PRE-902", "PRE-905"}
     account.quotas.clear()
 
 
@@ -412,7 +412,7 @@ def test_a_notebook_has_a_quota_and_a_name(account: Account) -> None:
     facts = account.facts(text, *fields)
     name = "ml.t3.medium for notebook instance usage"
     none = knowing(facts, {QUOTAS: (Quota("sagemaker", "L-0", name, 0.0),)})
-    found = rules(judge(sound(text), none))
+    found = rules(check(sound(text), none))
     assert set(found) == {"PRE-911", "PRE-912"}
     assert "(InService) already" in found["PRE-912"]
 
@@ -496,7 +496,7 @@ def test_images(account: Account) -> None:
         assert list(image_names(sound(text).resolved)) == [id_]
     facts = account.facts(text, "images")
     later = replace(facts, taken_at=facts.taken_at + timedelta(days=181))
-    assert "days old" in rules(judge(sound(text), later))["PRE-503"]
+    assert "days old" in rules(check(sound(text), later))["PRE-503"]
 
 
 def test_the_bootstrap(account: Account) -> None:
@@ -520,13 +520,13 @@ def test_stacks_and_names(account: Account) -> None:
         _wait_for(cloudformation, name)
     facts = account.facts(OWN, "stacks")
     assert facts[STACKS] == {"dev-network": "ROLLBACK_COMPLETE", "dev-lifecycle": "CREATE_COMPLETE"}
-    assert judge(sound(OWN), facts) == ()  # the CDK deletes what was rolled back, and goes on
+    assert check(sound(OWN), facts) == ()  # the CDK deletes what was rolled back, and goes on
     for status in ("DELETE_FAILED", "UPDATE_ROLLBACK_FAILED", "UPDATE_IN_PROGRESS"):
         stuck = knowing(facts, {STACKS: {"dev-network": status}})
-        assert f"dev-network is {status}" in rules(judge(sound(OWN), stuck))["PRE-602"]
+        assert f"dev-network is {status}" in rules(check(sound(OWN), stuck))["PRE-602"]
     failed = {"dev-network": (FailedRollback("Files", "too small"), FailedRollback("Nodes", ""))}
     stuck = knowing(facts, {STACKS: dict.fromkeys(failed, STUCK), FAILED_ROLLBACKS: failed})
-    (problem,) = judge(sound(OWN), stuck)
+    (problem,) = check(sound(OWN), stuck)
     assert (
         problem.message
         == "the stack dev-network is UPDATE_ROLLBACK_FAILED: Files (too small); Nodes"
@@ -617,7 +617,7 @@ def test_topics_and_addresses(account: Account) -> None:
     assert account.finds(told, "topics") == {}
     watched = f"{OWN}monitoring: {{notify: {{critical: {{emails: [a@example.com]}}}}}}\n"
     waiting = knowing(account.facts(watched), {UNCONFIRMED_EMAILS: ("a@example.com",)})
-    assert "PRE-802" in rules(judge(sound(watched), waiting))
+    assert "PRE-802" in rules(check(sound(watched), waiting))
     assert account.finds(watched, "unconfirmed_emails") == {}
 
 
@@ -625,11 +625,11 @@ def test_sign_in_and_cost_tags(account: Account) -> None:
     grafana = f"{OWN}monitoring: {{prometheus: {{}}, grafana: {{sign_in: sso}}}}\n"
     assert account.finds(grafana, "has_identity_center") == {}
     without = knowing(account.facts(grafana), {HAS_IDENTITY_CENTER: False})
-    assert "PRE-803" in rules(judge(sound(grafana), without))
+    assert "PRE-803" in rules(check(sound(grafana), without))
     budget = f"{OWN}budget: {{monthly_usd: 100, emails: [a@example.com]}}\n"
     for status, fails in (("Inactive", True), ("Active", False)):
         tagged = knowing(account.facts(budget), {COST_TAGS: {"slurmpod:environment": status}})
-        assert ("PRE-804" in rules(judge(sound(budget), tagged))) == fails
+        assert ("PRE-804" in rules(check(sound(budget), tagged))) == fails
 
 
 def _user(account: Account, *statements: dict[str, Any]) -> dict[str, str]:
@@ -652,7 +652,7 @@ def test_who_may_deploy(account: Account) -> None:
         clients = account.clients(**_user(account, rights))
         assumable = answer(ASSUMABLE, clients, sound(OWN).resolved)
         facts = knowing(account.facts(OWN), {ASSUMABLE: assumable})
-        assert ("PRE-701" in rules(judge(sound(OWN), facts))) != may
+        assert ("PRE-701" in rules(check(sound(OWN), facts))) != may
 
 
 @pytest.fixture
@@ -703,7 +703,7 @@ def test_what_is_closed_is_told(account: Account) -> None:
         for each in QUESTIONS
         if each.field in ("buckets", "secrets")
     }
-    problems = judge(sound(text), knowing(account.facts(text), known))
+    problems = check(sound(text), knowing(account.facts(text), known))
     closed = [each.message for each in problems if each.rule == "PRE-006"]
     assert closed == [
         f"s3:GetEncryptionConfiguration, s3:GetBucketPolicy is denied: {name} is not judged",

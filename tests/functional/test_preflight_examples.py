@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.server import EmbeddedAws
 from slurmpod.aws.clients import clients_of
+from slurmpod.preflight.check import check
 from slurmpod.preflight.gather import gather
-from slurmpod.preflight.judge import judge
 from slurmpod.reading.read import read
 from slurmpod.rehearsal.existing_resources import make_existing_resources
 from slurmpod.rules.check import sound
@@ -27,5 +27,5 @@ def test_preflight_finds_what_a_rehearsal_makes_beforehand() -> None:
             found = sound(read(ROOT / f"environments/examples/{name}.yaml"))
             region = found.resolved.region
             make_existing_resources(aws.clients(region), found.resolved)
-            problems = judge(found, gather(clients_of(region), found.resolved, datetime.now(UTC)))
+            problems = check(found, gather(clients_of(region), found.resolved, datetime.now(UTC)))
             assert {each.rule for each in problems} <= OF_A_NEW_ACCOUNT, (name, problems)

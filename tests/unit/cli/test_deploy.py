@@ -73,7 +73,7 @@ class Command:
         return {
             "clients_of": lambda _: None,
             "asked": lambda _: None,
-            "judge": lambda *_: self.problems,
+            "check": lambda *_: self.problems,
             "cdk_script": lambda: Path("cdk"),
             "has_plugin": lambda: True,
         }

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from slurmpod.preflight.check import check
 from slurmpod.preflight.gather import answer, gather
-from slurmpod.preflight.judge import judge
 from slurmpod.preflight.saved import from_file, to_json
 from slurmpod.preflight.subjects.clusters import ALL_CLUSTERS, CLUSTERS, ClusterUse
 from slurmpod.preflight.subjects.quotas import QUOTAS, Quota
-from tests.unit.preflight.test_judge import FACTS, environment
+from tests.unit.preflight.test_check import FACTS, environment
 
 
 def refusing(code: str) -> Any:
@@ -44,7 +44,7 @@ def refusing(code: str) -> Any:
 def test_a_region_that_is_not_enabled_knows_no_credentials(code: str, expected: list[str]) -> None:
     sound = environment()
     facts = gather(refusing(code), sound.resolved, datetime(2026, 11, 23, tzinfo=UTC))
-    assert sorted(each.rule for each in judge(sound, facts)) == expected
+    assert sorted(each.rule for each in check(sound, facts)) == expected
 
 
 def with_cluster(*groups: Any) -> Any:
@@ -71,7 +71,7 @@ def test_spot_nodes_of_other_clusters_take_up_the_quota_of_all_and_not_of_their_
         Quota("sagemaker", "L-1", "ml.m5.xlarge for cluster usage", 6),
         Quota("sagemaker", "L-2", ALL_CLUSTERS, 7),
     )
-    problems = judge(sound, replace(FACTS, answers={CLUSTERS: clusters, QUOTAS: quotas}))
+    problems = check(sound, replace(FACTS, answers={CLUSTERS: clusters, QUOTAS: quotas}))
     assert [each.rule for each in problems] == ["PRE-102"]
     assert problems[0].message.startswith(f"the quota '{ALL_CLUSTERS}' is 7; ")
 

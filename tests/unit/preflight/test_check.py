@@ -12,9 +12,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from slurmpod.aws.clients import AwsClients
+from slurmpod.preflight.check import check
 from slurmpod.preflight.facts import Caller, Facts, Unanswered
 from slurmpod.preflight.gather import answer
-from slurmpod.preflight.judge import judge
 from slurmpod.preflight.question import Question
 from slurmpod.preflight.subjects import MODULES, QUESTIONS
 from slurmpod.preflight.subjects.account import CALLER
@@ -52,7 +52,7 @@ def test_a_question_without_an_answer_is_a_problem_of_its_own(
     code: str, severity: Severity, fix: str
 ) -> None:
     facts = replace(FACTS, unanswered=(Unanswered("quotas", code, "cannot ask"),))
-    (problem,) = judge(environment(), facts)
+    (problem,) = check(environment(), facts)
     assert (problem.rule, problem.severity, problem.message) == ("PRE-002", severity, "cannot ask")
     assert fix in problem.fix
 
@@ -69,13 +69,13 @@ def test_a_refusal_keeps_its_code() -> None:
 
 
 def test_facts_that_nobody_told_break_nothing() -> None:
-    assert judge(environment(), FACTS) == ()
-    assert judge(environment(), replace(FACTS, caller=None)) == ()
+    assert check(environment(), FACTS) == ()
+    assert check(environment(), replace(FACTS, caller=None)) == ()
 
 
 def test_problems_stand_at_their_lines() -> None:
     facts = replace(FACTS, answers={ZONES: (Zone("us-west-2a", "usw2-az1", "available"),)})
-    (problem,) = judge(environment(), facts)
+    (problem,) = check(environment(), facts)
     assert str(problem.where) == "dev.yaml:7:9"
     assert problem.fix == "write one of us-west-2a (usw2-az1)"
 
@@ -83,11 +83,11 @@ def test_problems_stand_at_their_lines() -> None:
 def test_a_warning_can_be_accepted_and_an_error_cannot() -> None:
     accepting = SOUND + "suppress: [{rule: PRE-604, reason: we want to start anew}]\n"
     left = replace(FACTS, answers={LEFTOVERS: (Leftover("AWS::S3::Bucket", "old", ""),)})
-    assert [each.rule for each in judge(environment(), left)] == ["PRE-604"]
-    assert judge(environment(accepting), left) == ()
+    assert [each.rule for each in check(environment(), left)] == ["PRE-604"]
+    assert check(environment(accepting), left) == ()
     without = replace(FACTS, answers={BOOTSTRAP: 0})
     accepting = accepting.replace("PRE-604", "PRE-601")
-    assert [each.rule for each in judge(environment(accepting), without)] == ["PRE-601"]
+    assert [each.rule for each in check(environment(accepting), without)] == ["PRE-601"]
 
 
 def test_each_question_of_a_subject_is_asked_and_fills_a_field_of_its_own() -> None:
@@ -111,14 +111,14 @@ def of_stacks(stacks: dict[str, str], cluster: ClusterUse) -> Facts:
 def test_what_is_deployed_already_is_not_in_its_own_way() -> None:
     own = ClusterUse("dev", "InService", {"ml.m5.xlarge": 2}, {})
     facts = of_stacks({}, own)
-    assert [each.rule for each in judge(environment(), facts)] == ["PRE-603"]
+    assert [each.rule for each in check(environment(), facts)] == ["PRE-603"]
     deployed = dict.fromkeys(environment().resolved.stacks.in_order(), "UPDATE_COMPLETE")
-    assert judge(environment(), of_stacks(deployed, own)) == ()
+    assert check(environment(), of_stacks(deployed, own)) == ()
     rolled_back = {**deployed, "dev-cluster": "ROLLBACK_COMPLETE"}
-    again = judge(environment(), of_stacks(rolled_back, own))
+    again = check(environment(), of_stacks(rolled_back, own))
     assert [each.rule for each in again] == ["PRE-603"]
     others = of_stacks(deployed, replace(own, name="other"))
-    assert [each.rule for each in judge(environment(), others)] == ["PRE-101"]
+    assert [each.rule for each in check(environment(), others)] == ["PRE-101"]
 
 
 PLAN = "arn:aws:sagemaker:us-west-2:123456789012:training-plan/t"
@@ -132,13 +132,13 @@ def test_a_plan_larger_than_the_quota_of_its_type_is_a_warning() -> None:
     quota = Quota("sagemaker", "L-1", "ml.p5.48xlarge for cluster usage", 1)
     (problem,) = (
         each
-        for each in judge(of_plan, replace(FACTS, answers={QUOTAS: (quota,)}))
+        for each in check(of_plan, replace(FACTS, answers={QUOTAS: (quota,)}))
         if each.rule == "PRE-109"
     )
     assert problem.severity is Severity.WARNING
     assert problem.message.endswith("is 1; 2 come from training plans")
     enough = replace(FACTS, answers={QUOTAS: (replace(quota, value=2),)})
-    assert "PRE-109" not in {each.rule for each in judge(of_plan, enough)}
+    assert "PRE-109" not in {each.rule for each in check(of_plan, enough)}
 
 
 def test_the_quota_of_spot_instances_is_said_to_be_unknown() -> None:
@@ -148,9 +148,9 @@ def test_the_quota_of_spot_instances_is_said_to_be_unknown() -> None:
         )
     )
     of_others = Quota("sagemaker", "L-1", "ml.m5.xlarge for cluster usage", 0)
-    (problem,) = judge(spot, replace(FACTS, answers={QUOTAS: (of_others,)}))
+    (problem,) = check(spot, replace(FACTS, answers={QUOTAS: (of_others,)}))
     assert (problem.rule, problem.severity) == ("PRE-110", Severity.NOTE)
     assert problem.message == "not checked: the quota of 2 spot instances"
     seeming = replace(of_others, name="ml.m5.xlarge for spot cluster usage", value=1)
-    (problem,) = judge(spot, replace(FACTS, answers={QUOTAS: (of_others, seeming)}))
+    (problem,) = check(spot, replace(FACTS, answers={QUOTAS: (of_others, seeming)}))
     assert problem.message.endswith("; 'ml.m5.xlarge for spot cluster usage' is 1")

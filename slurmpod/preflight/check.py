@@ -12,15 +12,15 @@ from slurmpod.resolve import Resolved
 from slurmpod.rules.check import Sound, apply
 from slurmpod.rules.registry import Finding, Rule
 
-CHECKS = tuple(sorted(PREFLIGHT.rules, key=lambda check: check.id))
+CHECKS = tuple(sorted(PREFLIGHT.rules, key=lambda rule: rule.id))
 """All checks: those of the subjects, and those of the answers, which load the subjects."""
 
 
-def judge(sound: Sound, facts: Facts) -> tuple[Problem, ...]:
+def check(sound: Sound, facts: Facts) -> tuple[Problem, ...]:
     """Hold an environment against the facts of its account, but for what it accepts."""
     problems = [*unanswered(facts, sound.source)]
-    for check in CHECKS:
-        problems += apply(_of_environment(check, facts), sound.resolved, sound.source)
+    for rule in CHECKS:
+        problems += apply(_of_environment(rule, facts), sound.resolved, sound.source)
     accepted = {each.rule for each in sound.environment.suppress}
     kept = (each for each in problems if _counts(each, accepted))
     return in_file_order(kept)
@@ -30,10 +30,10 @@ def _counts(problem: Problem, accepted: Iterable[str]) -> bool:
     return problem.severity is Severity.ERROR or problem.rule not in accepted
 
 
-def _of_environment(check: Check, facts: Facts) -> Rule:
+def _of_environment(rule: Check, facts: Facts) -> Rule:
     """Return a check of these facts as a rule for environments."""
 
     def found(resolved: Resolved) -> Iterable[Finding]:
-        return check.judge(resolved, facts) if check.judge else ()
+        return rule.judge(resolved, facts) if rule.judge else ()
 
-    return Rule(check.id, check.title, check.why, check.fix, check.source, check.severity, found)
+    return Rule(rule.id, rule.title, rule.why, rule.fix, rule.source, rule.severity, found)
