@@ -33,7 +33,7 @@ These pages list every field that an environment file may have. Each section of 
 
 LEGEND = """
 Each field says which values it takes, what holds where you leave it out, and since which version of
-slurmpod it is there. "A change" tells what a later deployment does with another value.
+slurmpod it is there. "A change" is the effect of a later deployment with another value.
 [What a change does](../changes.md) explains the words, and has the same for all fields together.
 The examples are from environments of this repository.
 

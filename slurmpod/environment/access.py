@@ -89,7 +89,7 @@ class Directory(Section):
         ],
         PEOPLE_LATER,
     ] = ()
-    """Groups of the directory whose members may log in; default: everybody in it."""
+    """Groups of the directory whose members may log in; default: all its users."""
 
 
 PosixName = Annotated[
@@ -185,7 +185,7 @@ class Sessions(Section):
         Field(pattern=r"^([a-z_][a-z0-9_-]{0,31}|\$\{tag\})$", examples=["ubuntu"]),
     ] = "ubuntu"
     """The user of a session on the nodes. `${tag}` takes it from the tag SSMSessionRunAs of the
-    IAM user or role, so that everybody works under a name of their own."""
+    IAM user or role, so that each user works under a separate name."""
 
     record: Annotated[
         Literal["cloudwatch", "s3", "none"],
@@ -285,7 +285,7 @@ class Access(Section):
     """Instance groups on which the policy for users allows sessions; default: the login groups."""
 
     ssh_between_nodes: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = False
-    """Let the image's user go from node to node by SSH, with keys that nobody has to hand out and
+    """Let the image's user go from node to node by SSH, with keys that need no distribution and
     host keys that every node knows."""
 
     ssh_needs_job: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = False

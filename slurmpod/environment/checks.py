@@ -37,4 +37,4 @@ class Checks(Section):
 
     replace_after: Annotated[int | None, CONTROLLER_LATER, Field(ge=1, le=10)] = None
     """Faults of one instance after which HyperPod is asked to replace it, one node a day; default:
-    nobody is replaced."""
+    no replacement."""

@@ -71,7 +71,7 @@ class AutoPatch(Section):
     # NextPatchDate is no key here: for CloudFormation it is read-only (resource schema), and
     # IdleWaitWindowInSeconds it does not have at all.
     strategy: Annotated[str, Known("cluster.groups.auto_patch.strategy"), ALARMS]
-    """Patch each node as soon as it is idle, or all of the group when all of it is."""
+    """Patch each node as soon as it is idle, or the whole group once all its nodes are."""
 
     rollout: Annotated[Rollout | None, ALARMS] = None
     """Batches in which the nodes are patched; default: HyperPod chooses."""
@@ -188,7 +188,7 @@ class Group(Section):
             examples=["arn:aws:sagemaker:us-west-2:123456789012:training-plan/p5-june"],
         ),
     ] = None
-    """Training plan from which the nodes come; it lies in one zone."""
+    """Training plan that provides the nodes; it is in one zone."""
 
     threads_per_core: Annotated[Literal[1, 2] | None, GROUP_AGAIN] = None
     """Hardware threads that Slurm sees per core; default: what the instance type starts with."""

@@ -44,7 +44,7 @@ class Suppression(Section):
         NOTHING,
         Field(min_length=10, max_length=500, examples=["our network team gave us this range"]),
     ]
-    """Why it is accepted, for whoever reads this next."""
+    """Why it is accepted, for the next reader."""
 
 
 class Environment(Section):

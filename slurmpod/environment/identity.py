@@ -75,7 +75,7 @@ class PermissionsBoundary(Section):
 
 
 class ExistingRoles(Section):
-    """Roles that somebody else made for the nodes, in place of slurmpod's own."""
+    """Existing roles for the nodes, in place of slurmpod's own."""
 
     controller: Annotated[RoleArn, IN_PLACE]
     """Role of the controller, and of all groups that have none below."""

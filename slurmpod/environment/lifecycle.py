@@ -40,7 +40,7 @@ HookPath = Annotated[
 
 
 class RoleHooks(Section):
-    """Scripts of your own for the nodes of one role, beside the steps of slurmpod."""
+    """Your own scripts for the nodes of one role, beside the steps of slurmpod."""
 
     before: Annotated[HookPath | None, BY_SCRIPTS] = None
     """Script that runs before the first step; relative to this file."""
@@ -50,7 +50,7 @@ class RoleHooks(Section):
 
 
 class Hooks(Section):
-    """Scripts of your own, by what the nodes are for."""
+    """Your own scripts, by the role of the nodes."""
 
     controller: Annotated[RoleHooks, BY_SCRIPTS] = Field(default_factory=RoleHooks.model_construct)
     """Scripts that run on controllers."""
@@ -100,8 +100,8 @@ class Lifecycle(Section):
     scripts: Annotated[
         str | None, NEW_NODES, Field(pattern=r"^[^\x00]+$", examples=["./lifecycle-scripts"])
     ] = None
-    """Folder with lifecycle scripts of your own, in place of ours; relative to this file. All of it
-    is deployed as it is, but for .git and __pycache__."""
+    """Folder with your own lifecycle scripts, in place of slurmpod's; relative to this file. All of
+    it is deployed unchanged, except .git and __pycache__."""
 
     entry_script: Annotated[
         str | None,
@@ -122,8 +122,8 @@ class Lifecycle(Section):
     and clock. A worker that fails drains itself, with the reason."""
 
     containers: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = False
-    """Docker on all nodes, and enroot with pyxis for `srun --container-image`; what the image has
-    stays as it is."""
+    """Docker on all nodes, and enroot with pyxis for `srun --container-image`; an installation in
+    the image is kept."""
 
     rotate_logs: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = True
     """Rotate the logs of Slurm and of these scripts before they fill the root volume."""

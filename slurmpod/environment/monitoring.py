@@ -55,12 +55,12 @@ class Subscribers(Section):
 
 
 class Notify(Section):
-    """Who is told, by severity. A topic is made for each, also for others to subscribe to."""
+    """Who is notified, by severity. Each severity has a topic, which others can subscribe to."""
 
     critical: Annotated[Subscribers, NEW_ADDRESSES_CONFIRM] = Field(
         default_factory=Subscribers.model_construct
     )
-    """What somebody has to look at now: the cluster failed, nodes fail, storage is full."""
+    """Needs action now: the cluster failed, nodes fail, storage is full."""
 
     warning: Annotated[Subscribers, NEW_ADDRESSES_CONFIRM] = Field(
         default_factory=Subscribers.model_construct
@@ -74,7 +74,7 @@ class Notify(Section):
 
 
 class Alarms(Section):
-    """Limits beyond which somebody is told."""
+    """Limits that trigger a notification."""
 
     file_system_used_percent: Annotated[int, IN_PLACE, Field(ge=1, le=99)] = 85
     """Used part of each file system's capacity."""
@@ -196,7 +196,7 @@ class Monitoring(Section):
     """Who is told, by severity."""
 
     alarms: Annotated[Alarms, IN_PLACE] = Field(default_factory=Alarms.model_construct)
-    """Limits beyond which somebody is told."""
+    """Limits that trigger a notification."""
 
     log_retention_days: Annotated[
         RetentionDays,
@@ -248,7 +248,7 @@ class Monitoring(Section):
 
 
 class Budget(Section):
-    """What the environment may cost, and who is told before it costs more."""
+    """Limit of the environment's cost, and who is notified before it is exceeded."""
 
     monthly_usd: Annotated[int, IN_PLACE, Field(ge=1, le=1_000_000_000)]
     """US dollars for a calendar month."""
@@ -260,10 +260,10 @@ class Budget(Section):
         80,
         100,
     )
-    """Spent parts of it at which people are told."""
+    """Spent percentages of it that trigger a notification."""
 
     forecast_percent: Annotated[int | None, OTHER_BUDGET, Field(ge=1, le=1000)] = 100
-    """The part of it that the month's forecast may reach; null tells nobody."""
+    """Percentage that the month's forecast may reach; null sends no notification."""
 
     emails: Annotated[tuple[EmailAddress, ...], OTHER_BUDGET, Field(min_length=1, max_length=10)]
-    """Who is told."""
+    """Who is notified."""

@@ -123,7 +123,7 @@ class ExistingSubnet(Section):
     """Id of the subnet."""
 
     zone: Annotated[Zone, NETWORK_AGAIN]
-    """The Availability Zone in which it lies, by id or name."""
+    """Its Availability Zone, by id or name."""
 
     cidr: Annotated[SubnetCidr | None, NOTHING] = None
     """Its addresses; when written, slurmpod checks that the nodes have room in it."""
@@ -202,7 +202,7 @@ class Network(Section):
         ),
         Field(max_length=4),
     ] = ()
-    """More blocks for the VPC; private subnets lie in these by default, dealt out in turn."""
+    """More blocks for the VPC; private subnets are in these by default, in turn."""
 
     private_subnet_cidr: Annotated[SubnetCidr | None, NETWORK_AGAIN] = None
     """Addresses of the nodes' subnet in `zone`; default: the upper half of `vpc_cidr` or a

@@ -37,15 +37,15 @@ class Scaling(Section):
     """The most of them; `services.endpoint.instances` are the fewest."""
 
     invocations_per_instance: Annotated[int, IN_PLACE, Field(ge=1, le=1_000_000, examples=[60])]
-    """Requests a minute that one instance shall have: above, instances are added; far below, they
-    are taken away."""
+    """Target requests per minute and instance: above it, instances are added; far below it, they
+    are removed."""
 
 
 class Endpoint(Section):
     """A real-time endpoint of SageMaker: a model on instances that wait for requests.
 
-    It costs from its deployment to its destruction, also while nobody asks it anything. It lies in
-    the network of the cluster; who may call it is a matter of IAM (`sagemaker:InvokeEndpoint`).
+    It costs from its deployment to its destruction, even without requests. It is in the network of
+    the cluster; IAM controls who may call it (`sagemaker:InvokeEndpoint`).
     """
 
     instance_type: Annotated[ServiceType, NEW_INSTANCES]
@@ -105,11 +105,12 @@ class Endpoint(Section):
     """Seconds for which the model may be downloaded, and then for which the container may start."""
 
     network_isolation: Annotated[bool, NEW_INSTANCES] = True
-    """Whether the container can call nobody; SageMaker still brings the model and the requests."""
+    """Whether the container has no network access; SageMaker still delivers the model and the
+    requests."""
 
     kms_key_arn: Annotated[KmsKeyArn | None, NEW_INSTANCES] = None
     """Key for the volumes of the instances and for the log, whose policy lets CloudWatch Logs use
-    it; default: AWS's own. Types with disks of their own take none."""
+    it; default: AWS's own. Types with their own disks take none."""
 
     scaling: Annotated[
         Scaling | None,
@@ -150,8 +151,8 @@ NOTEBOOK_AGAIN = Effect(
 class Notebook(Section):
     """A notebook instance of SageMaker with JupyterLab, in the network of the cluster.
 
-    It stops when nobody uses it. People who open it share it, as one user without a name in the
-    cluster; who may open it is a matter of IAM (`sagemaker:CreatePresignedNotebookInstanceUrl`).
+    It stops when it is idle. People who open it share it, as one user without a name in the
+    cluster; IAM controls who may open it (`sagemaker:CreatePresignedNotebookInstanceUrl`).
     """
 
     instance_type: Annotated[ServiceType, STOPPED_MEANWHILE] = "ml.t3.medium"

@@ -173,7 +173,7 @@ HEADS_AGAIN = replace(
 
 
 class AccountingDatabase(Section):
-    """A MariaDB or MySQL server of your own for job records."""
+    """Your own MariaDB or MySQL server for job records."""
 
     endpoint: Annotated[HostName, OTHER_RECORDS]
     """DNS name of the server."""
@@ -198,7 +198,7 @@ class AccountingDatabase(Section):
 class RecordsBackup(Section):
     """Copies of the controller's own job records in the bucket of lifecycle scripts.
 
-    A controller that is made anew begins with the last copy.
+    A new controller starts with the last copy.
     """
 
     interval_minutes: Annotated[int, CONTROLLER_LATER, Field(ge=5, le=1440, examples=[60])] = 60
@@ -220,7 +220,7 @@ class MultiHead(Section):
     database_user: Annotated[
         str, HEADS_AGAIN, Field(pattern=r"^[a-zA-Z0-9_]{1,32}$", examples=["admin"])
     ] = "admin"
-    """User of a database of your own, where its secret names none."""
+    """User of your own database, if its secret names none."""
 
     sns_topic_arn: Annotated[
         str | None,
@@ -230,7 +230,7 @@ class MultiHead(Section):
             examples=["arn:aws:sns:us-west-2:123456789012:slurm-failover"],
         ),
     ] = None
-    """Topic that is told when another controller takes over."""
+    """Topic that is notified when another controller takes over."""
 
 
 class Slurm(Section):

@@ -144,7 +144,7 @@ def _enough_nodes_have_it(script: Script, resolved: Resolved) -> Iterator[Script
 
 @CAPACITY.rule(
     "JOB-056",
-    "GPUs are asked for without a type",
+    "GPUs are requested without a type",
     why="HyperPod declares GPUs without a type, so that Slurm finds none of the type that a job "
     "names, and refuses the job. The partition says what GPUs a job gets.",
     fix="leave the type out, e.g. --gres=gpu:8",

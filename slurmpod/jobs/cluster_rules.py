@@ -42,7 +42,7 @@ CHECKPOINTS = re.compile(
 @CLUSTER.rule(
     "JOB-040",
     "The partition exists",
-    why="Slurm refuses a job for a partition that there is not.",
+    why="Slurm refuses a job for a partition that does not exist.",
     fix="name a partition of a worker group",
     source=f"{SBATCH}#OPT_partition",
 )
@@ -99,7 +99,7 @@ def _qos_exists(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
 
 @CLUSTER.rule(
     "JOB-045",
-    "EFA is asked for where there is EFA",
+    "EFA is requested on types with EFA",
     why="With FI_PROVIDER=efa libfabric uses nothing else. On an instance type without EFA the job "
     "ends at once.",
     fix="remove FI_PROVIDER, or use an instance type with EFA",
@@ -136,7 +136,7 @@ def _interface_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFi
 
 @CLUSTER.rule(
     "JOB-049",
-    "EFA is used where there is EFA",
+    "EFA is used on types with EFA",
     why="With these values NCCL and libfabric use TCP: nodes with EFA train at a fraction of their "
     "speed.",
     fix="remove it: AWS's NCCL plugin chooses EFA by itself",
@@ -156,9 +156,9 @@ def _efa_is_used(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
 
 @CLUSTER.rule(
     "JOB-046",
-    "What a job says lies on shared storage",
-    why="The output is written by the job's first node. A folder that nodes do not share is on its "
-    "own disk: it is not seen from the login node, and is lost when the node is replaced.",
+    "The output of a job is on shared storage",
+    why="The output is written by the job's first node. A folder that nodes do not share is on "
+    "that node's disk: the login node does not see it, and it is lost when the node is replaced.",
     fix="write it into a folder on a shared file system",
     source=f"{SBATCH}#OPT_output",
     severity=Severity.WARNING,
@@ -195,7 +195,7 @@ def _keeps_off_login_nodes(script: Script, resolved: Resolved) -> Iterator[Scrip
 
 @CLUSTER.rule(
     "JOB-059",
-    "Checkpoints of a job that resumes lie on shared storage",
+    "Checkpoints of a job that resumes are on shared storage",
     why="The disk of a node is gone when the node is replaced, and the checkpoints with it: the "
     "job begins again from zero.",
     fix="write them below a shared file system, or copy them there from the node's disk",

@@ -41,9 +41,9 @@ LOWEST_PORT = 1024
 
 @MEETING.rule(
     "JOB-020",
-    "The list of nodes is asked for inside the step",
-    why="When HyperPod replaces a node, only the step is restarted. What the batch script computed "
-    "from $SLURM_JOB_NODELIST before that names the old nodes.",
+    "The list of nodes is read inside the step",
+    why="When HyperPod replaces a node, only the step is restarted. Values that the batch script "
+    "computed from $SLURM_JOB_NODELIST before that name the old nodes.",
     fix="ask scontrol for the job's nodes in the script that srun starts",
     source=AUTO_RESUME,
     severity=Severity.WARNING,
@@ -57,9 +57,9 @@ def _fresh_node_list(script: Script) -> Iterator[ScriptFinding]:
 
 @MEETING.rule(
     "JOB-021",
-    "The place to meet is chosen inside the step",
-    why="The host of the batch script is filled in once. When HyperPod has replaced that node, the "
-    "restarted processes wait for a host that is gone.",
+    "The rendezvous host is chosen inside the step",
+    why="The batch script sets the host once. When HyperPod has replaced that node, the restarted "
+    "processes wait for a host that is gone.",
     fix="choose the first of the job's nodes in the script that srun starts",
     source=AUTO_RESUME,
     severity=Severity.WARNING,
@@ -76,8 +76,8 @@ def _fresh_meeting_place(script: Script) -> Iterator[ScriptFinding]:
     "JOB-022",
     "Ports exist",
     why=f"The highest port is {HIGHEST_PORT}, only root may listen at those below {LOWEST_PORT}, "
-    "and $RANDOM is 0 to 32767. A sum that can be beyond makes the job fail, now and then or most "
-    "of the time.",
+    "and $RANDOM is 0 to 32767. If a sum can exceed the highest port, the job fails, sometimes or "
+    "most of the time.",
     fix="write e.g. $((29500 + RANDOM % 1000))",
     source="https://www.gnu.org/software/bash/manual/bash.html#index-RANDOM",
 )
@@ -97,8 +97,8 @@ def _ports_exist(script: Script) -> Iterator[ScriptFinding]:
 @VARIABLES.rule(
     "JOB-030",
     "RDMAV_FORK_SAFE is not set",
-    why="AWS's NCCL plugin says not to use it: on newer kernels it breaks things. What it was for "
-    "is done by libfabric.",
+    why="AWS's NCCL plugin advises against it: it causes failures on newer kernels. libfabric does "
+    "its work.",
     fix="remove it",
     source=EFA_VARIABLES,
     severity=Severity.WARNING,
@@ -111,7 +111,7 @@ def _no_fork_safe(script: Script) -> Iterator[ScriptFinding]:
     "JOB-031",
     "NCCL chooses its protocol",
     why="NCCL_PROTO=simple was needed up to version 1.5 of AWS's NCCL plugin. Today's images have "
-    "a newer one; there it takes faster protocols away from NCCL.",
+    "a newer one; there it keeps NCCL from faster protocols.",
     fix="remove it",
     source=EFA_VARIABLES,
     severity=Severity.WARNING,
@@ -123,7 +123,7 @@ def _no_protocol(script: Script) -> Iterator[ScriptFinding]:
 
 @VARIABLES.rule(
     "JOB-032",
-    "SMP is given random_seed",
+    "SMP gets random_seed",
     why="Version 2 of the SageMaker model parallelism library has random_seed in place of "
     "tensor_parallel_seed.",
     fix="write random_seed",
@@ -138,8 +138,8 @@ def _random_seed(script: Script) -> Iterator[ScriptFinding]:
 @VARIABLES.rule(
     "JOB-033",
     "Scripts have no secrets",
-    why="Slurm keeps the script of a job, and shows it (`scontrol write batch_script`). Whoever "
-    "can read the script, or the folder that it lies in, has the key.",
+    why="Slurm keeps the script of a job, and shows it (`scontrol write batch_script`). Anyone who "
+    "can read the script, or its folder, has the key.",
     fix="read it from a file that only you can read, or from Secrets Manager",
     source="https://slurm.schedmd.com/scontrol.html#OPT_write-batch_script",
     severity=Severity.WARNING,

@@ -27,7 +27,7 @@ NAMES_ONE_TASK = re.compile(r"%[0-9]*[jJa]", re.ASCII)
 FORM.reported_elsewhere(
     "JOB-001",
     "The script can be read",
-    why="A script that cannot be read cannot be judged.",
+    why="A script that cannot be read cannot be checked.",
     fix="give the path of a batch script",
     source="slurmpod/reading/text_file.py",
 )
@@ -36,8 +36,8 @@ FORM.reported_elsewhere(
 FORM.reported_elsewhere(
     "JOB-025",
     "bash can read the script",
-    why="bash runs a script line by line, and ends at the first that it cannot read: after hours, "
-    "where that is behind a training.",
+    why="bash runs a script line by line, and ends at the first line that it cannot read: after "
+    "hours, if that line follows a training.",
     fix="correct it; bash -n FILE reads a script and runs nothing",
     source="https://www.gnu.org/software/bash/manual/bash.html#The-Set-Builtin",
 )
@@ -72,9 +72,9 @@ def _linux_line_ends(script: Script) -> Iterator[ScriptFinding]:
 
 @FORM.rule(
     "JOB-004",
-    "Directives stand before the first command",
-    why="sbatch stops at the first line that is neither blank nor a comment. What stands behind it "
-    "is a comment: the job runs without the option, and nobody says so.",
+    "Directives are before the first command",
+    why="sbatch stops at the first line that is neither blank nor a comment. Later directives are "
+    "comments: the job runs without the option, and without a message.",
     fix="move it above the first command",
     source=SBATCH,
 )
@@ -85,9 +85,9 @@ def _directives_come_first(script: Script) -> Iterator[ScriptFinding]:
 
 @FORM.rule(
     "JOB-005",
-    "Each job has an output file of its own",
-    why="sbatch empties the output file when a job starts. With one name for all jobs the next one "
-    "deletes what the last one said, and two that run at once write over each other.",
+    "Each job has its own output file",
+    why="sbatch empties the output file when a job starts. With one name for all jobs, the next "
+    "job deletes the output of the last one, and two jobs that run at once overwrite each other's.",
     fix="put %j into the name, e.g. --output=%x_%j.out (for arrays %A_%a)",
     source=f"{SBATCH}#SECTION_FILENAME-PATTERN",
     severity=Severity.WARNING,
@@ -106,7 +106,7 @@ def _output_of_its_own(script: Script) -> Iterator[ScriptFinding]:
 @FORM.rule(
     "JOB-006",
     "squeue is given jobs with --jobs",
-    why="squeue takes no job id as a word of its own, and ends with an error.",
+    why="squeue does not take a job id as an argument, and ends with an error.",
     fix="write squeue --jobs=ID",
     source="https://slurm.schedmd.com/squeue.html",
     severity=Severity.WARNING,
@@ -121,7 +121,7 @@ def _squeue_with_option(script: Script) -> Iterator[ScriptFinding]:
     "JOB-018",
     "Directives begin with #SBATCH",
     why="A line that begins with `# SBATCH` is a comment like any other: the job runs without the "
-    "option, and nobody says so.",
+    "option, and without a message.",
     fix="write #SBATCH without a blank, or ##SBATCH for an option that you do not want",
     source=SBATCH,
     severity=Severity.WARNING,
@@ -153,7 +153,7 @@ def _files_are_written_out(script: Script) -> Iterator[ScriptFinding]:
 @FORM.rule(
     "JOB-023",
     "A training has hours",
-    why="A number alone is minutes. Whoever means hours gets a job that is over too early.",
+    why="A number alone is minutes. If hours were meant, the job ends too early.",
     fix="write 24:00:00 for hours, or 00:24:00 for minutes",
     source=f"{SBATCH}#OPT_time",
     severity=Severity.NOTE,
@@ -169,8 +169,8 @@ def _time_in_hours(script: Script) -> Iterator[ScriptFinding]:
 @FORM.rule(
     "JOB-024",
     "Slurm chooses the nodes",
-    why="Names of nodes come from their addresses. A node that is replaced, deleted or made in "
-    "another place has another one, and sbatch refuses a job for a node that is not there.",
+    why="Names of nodes come from their addresses. A node that is replaced, deleted or created "
+    "elsewhere gets another name, and sbatch refuses a job for a node that does not exist.",
     fix="remove --nodelist; a partition chooses the kind of nodes, and --exclude avoids one",
     source=f"{SBATCH}#OPT_nodelist",
     severity=Severity.WARNING,

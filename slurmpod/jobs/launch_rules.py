@@ -38,7 +38,7 @@ WITH_REGISTRY = re.compile(r"(?:docker://)?([a-z0-9-]+(?:\.[a-z0-9-]+)+(?::[0-9]
 
 @LAUNCH.rule(
     "JOB-060",
-    "What starts the processes of a node is started once there",
+    "A launcher of a node's processes is started once per node",
     why="torchrun, accelerate and deepspeed start the processes of a node themselves. With several "
     "tasks on a node each of them starts all of these: GPUs are shared by too many, and ports "
     "collide.",
@@ -57,9 +57,9 @@ def _once_on_a_node(script: Script) -> Iterator[ScriptFinding]:
 
 @LAUNCH.rule(
     "JOB-061",
-    "What is for several nodes is started on all of them",
+    "Launchers for several nodes are started on all of them",
     why="A batch script runs on the first node only. torchrun and accelerate wait there for the "
-    "other nodes, on which nobody starts them; deepspeed uses this one alone, unless a --hostfile "
+    "other nodes, where they are not started; deepspeed uses only this node, unless a --hostfile "
     "names the others.",
     fix="write srun --ntasks-per-node=1 torchrun",
     source=TORCHRUN,
@@ -82,9 +82,10 @@ def _on_all_nodes(script: Script) -> Iterator[ScriptFinding]:
 
 @LAUNCH.rule(
     "JOB-062",
-    "All nodes meet at one host",
+    "All nodes use one rendezvous host",
     why="What srun starts runs on every node. With its own name, or with localhost, each node "
-    "waits for the others at itself; so does torchrun without a place to meet: it takes 127.0.0.1.",
+    "waits for the others at itself; so does torchrun without a rendezvous host: it takes "
+    "127.0.0.1.",
     fix="choose the first node of the job: scontrol show hostnames $SLURM_JOB_NODELIST | head -1",
     source=TORCHRUN,
 )
@@ -103,9 +104,9 @@ def _at_one_host(script: Script) -> Iterator[ScriptFinding]:
 
 @LAUNCH.rule(
     "JOB-067",
-    "The rank of a node is asked for on the node",
-    why="The batch script runs on the first node, where SLURM_NODEID and SLURM_PROCID are 0: what "
-    "it fills in there is 0 on every node, and all wait for the others.",
+    "The rank of a node is read on the node",
+    why="The batch script runs on the first node, where SLURM_NODEID and SLURM_PROCID are 0: it "
+    "passes 0 to every node, and all wait for the others.",
     fix="put the command of srun in '...': srun bash -c 'torchrun --node_rank=$SLURM_NODEID ...'",
     source=f"{SRUN}#SECTION_OUTPUT-ENVIRONMENT-VARIABLES",
     severity=Severity.WARNING,
@@ -126,7 +127,7 @@ def _rank_of_its_own(script: Script) -> Iterator[ScriptFinding]:
 
 @LAUNCH.rule(
     "JOB-063",
-    "A step says how many tasks it has",
+    "A step sets its number of tasks",
     why="With --cpus-per-task and a whole node, but no number of tasks, srun starts as many copies "
     "of the program as there is room for: the node's CPUs divided by --cpus-per-task.",
     fix="add --ntasks-per-node=1",
@@ -145,7 +146,7 @@ def _says_its_tasks(script: Script) -> Iterator[ScriptFinding]:
 
 @LAUNCH.rule(
     "JOB-064",
-    "Steps in the background are waited for",
+    "The script waits for steps in the background",
     why="A job is over when its script is, and Slurm then ends the steps that still run.",
     fix="end the script with wait",
     source="https://slurm.schedmd.com/sbatch.html",
@@ -161,11 +162,11 @@ def _are_waited_for(script: Script) -> Iterator[ScriptFinding]:
 
 @LAUNCH.rule(
     "JOB-070",
-    "The name of an image is a file's, or a registry's",
-    why="pyxis takes a name without / before it as an image of Docker Hub, and enroot takes what "
-    "stands before # as the registry: without # it is part of a name on Docker Hub, unless enroot "
+    "The name of an image is that of a file, or has its registry",
+    why="pyxis takes a name without / before it as an image of Docker Hub, and enroot takes the "
+    "part before # as the registry: without # it is part of a name on Docker Hub, unless enroot "
     "has credentials for the host.",
-    fix="write ./ or / before a file, and # behind a registry: nvcr.io#nvidia/pytorch:25.06-py3",
+    fix="write ./ or / before a file, and # after a registry: nvcr.io#nvidia/pytorch:25.06-py3",
     source=ENROOT_DOCKER,
     severity=Severity.WARNING,
 )

@@ -45,7 +45,7 @@ FEATURES = ("constraint", "prefer")
 
 @LIMITS.rule(
     "JOB-052",
-    "Nothing is asked for that no node has",
+    "The job requests nothing that no node has",
     why="HyperPod gives nodes neither features nor a size of their own disk, and slurm.conf has no "
     "licenses. Slurm refuses a job that asks for some.",
     fix="remove the option; a partition chooses the kind of nodes",
@@ -166,9 +166,9 @@ def _array_is_small_enough(script: Script, resolved: Resolved) -> Iterator[Scrip
 
 @LIMITS.rule(
     "JOB-058",
-    "Nodes that are named can exist",
+    "Named nodes can exist",
     why="HyperPod names nodes after their addresses, which come from the private subnets. Slurm "
-    "refuses a job that names a node which is not there.",
+    "refuses a job that names a node that does not exist.",
     fix="leave the nodes to Slurm, or copy their names from sinfo -N",
     source="https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-operate-slurm.html",
 )

@@ -73,7 +73,7 @@ def _training_resumes(script: Script) -> Iterator[ScriptFinding]:
 
 @RESUME.rule(
     "JOB-012",
-    "A job that resumes has its nodes for itself",
+    "A job that resumes has its nodes alone",
     why="Auto-resume needs whole nodes: HyperPod replaces a node under the job.",
     fix="add #SBATCH --exclusive",
     source=AUTO_RESUME,
@@ -88,10 +88,10 @@ def _has_whole_nodes(script: Script) -> Iterator[ScriptFinding]:
 
 @RESUME.rule(
     "JOB-013",
-    "A job that starts again keeps what it wrote",
+    "A job that starts again keeps its output",
     why="A job that is requeued has the same id and the same output file, which sbatch empties "
-    "when the job starts: why it failed is then lost. Slurm requeues every job whose node fails, "
-    "unless it says --no-requeue.",
+    "when the job starts: the reason for the failure is then lost. Slurm requeues every job whose "
+    "node fails, unless it says --no-requeue.",
     fix="add #SBATCH --open-mode=append",
     source="https://slurm.schedmd.com/sbatch.html#OPT_open-mode",
     severity=Severity.WARNING,
@@ -114,7 +114,7 @@ def _appends(script: Script) -> Iterator[ScriptFinding]:
     "A job that resumes and asks for GRES says --requeue",
     why="With generic resources HyperPod does not restart the step: it requeues the job, and the "
     "script runs from its beginning.",
-    fix="add #SBATCH --requeue, and see that the script may run twice",
+    fix="add #SBATCH --requeue, and make sure that the script can run twice",
     source=AUTO_RESUME,
     severity=Severity.WARNING,
 )
@@ -134,8 +134,8 @@ def _gres_requeues(script: Script) -> Iterator[ScriptFinding]:
     "A job that resumes has time for it",
     why="A node is replaced in 20 to 30 minutes and may be patched for an hour. The job's time "
     f"goes on. With less than {SHORTEST_MINUTES} minutes it is over before it resumes. For a "
-    "short test that may well be meant.",
-    fix=f"ask for {SHORTEST_MINUTES // 60} hours or more, or leave it if the job may just end",
+    "short test that may be intended.",
+    fix=f"ask for {SHORTEST_MINUTES // 60} hours or more, or leave it if the job may end",
     source=TIMINGS,
     severity=Severity.NOTE,
 )
@@ -164,10 +164,10 @@ def _loads_checkpoints(script: Script) -> Iterator[ScriptFinding]:
 @RESUME.rule(
     "JOB-017",
     "A step that resumes is in no container of srun",
-    why="Reports disagree whether srun takes --auto-resume beside the options of pyxis. Where "
-    "pyxis is not loaded, srun refuses them, or the job runs outside the container. And a "
-    "container has no scontrol, with which the step finds out what nodes it has now.",
-    fix="start the container in the script that srun starts, or try on two nodes that it resumes",
+    why="Reports disagree whether srun takes --auto-resume beside the options of pyxis. If pyxis "
+    "is not loaded, srun refuses them, or the job runs outside the container. Also, a container "
+    "has no scontrol, which the step needs to list its current nodes.",
+    fix="start the container in the script that srun starts, or test on two nodes that it resumes",
     source="https://github.com/aws-samples/sample-physical-ai-scaffolding-kit/issues/5",
     severity=Severity.WARNING,
 )

@@ -46,7 +46,7 @@ def _named_qos_is_defined(resolved: Resolved) -> Iterator[Finding]:
 
 @QUALITIES.rule(
     "QOS-003",
-    "No QOS preempts itself, directly or round a corner",
+    "No QOS preempts itself, directly or indirectly",
     why="Jobs would push each other out for ever; sacctmgr refuses it.",
     fix="remove one of the names under 'preempts'",
     source=PREEMPTION,
@@ -63,7 +63,7 @@ def _no_loops_of_preemption(resolved: Resolved) -> Iterator[Finding]:
 
 @QUALITIES.rule(
     "QOS-004",
-    "A way of being preempted is given to what is preempted",
+    "Only a QOS that is preempted has a preemption mode",
     why="preempt_mode says what happens to jobs of this QOS when others push them out. No other "
     "QOS does.",
     fix="name this QOS under 'preempts' of another one, or remove the key",
@@ -98,7 +98,7 @@ def _priority_has_a_weight(resolved: Resolved) -> Iterator[Finding]:
 
 @QUALITIES.rule(
     "QOS-006",
-    "Somebody can use every QOS",
+    "Every QOS can be used",
     why="A job may only name a QOS that its account has. That of a partition is no exception: it "
     "is the partition's, not the job's.",
     fix="add it to 'qos' of an account, or remove it",
@@ -155,7 +155,7 @@ ACCOUNTS = Area("ACC", "Accounts")
 
 @ACCOUNTS.rule(
     "ACC-001",
-    "What rests on accounting has accounting",
+    "Keys that need accounting have it",
     why="QOS, accounts and shares live in the accounting database.",
     fix="remove 'accounting: false', or remove the key",
     source=ACCOUNTING,

@@ -43,7 +43,7 @@ WHOLE_SECRET = re.compile(r"-[A-Za-z0-9]{6}$")
 
 @ARNS.rule(
     "ARN-001",
-    "Everything is of the Region's part of AWS",
+    "Every ARN is of the Region's partition",
     why="AWS, AWS in China and AWS GovCloud share no accounts and no resources: nothing of one "
     "is found in another.",
     fix="name a resource of the Region's own partition",
@@ -72,7 +72,7 @@ def _region_is_possible(resolved: Resolved) -> Iterator[Finding]:
 
 @ARNS.rule(
     "ARN-003",
-    "A key lies in the Region of what it encrypts",
+    "A key is in the Region of the data that it encrypts",
     why="All services encrypt with keys of their own Region only.",
     fix="write the ARN of a key in that Region, or of a replica of a multi-Region key",
     source=KEYS,
@@ -90,7 +90,7 @@ def _key_is_near(resolved: Resolved) -> Iterator[Finding]:
 
 @ARNS.rule(
     "ARN-004",
-    "What is named belongs to the environment's account",
+    "Named resources belong to the environment's account",
     why="A key, a secret or a topic of another account works only where its policy, and for a "
     "secret that of its key, lets this account use it; nothing here can see whether it does.",
     fix="check its policy, then accept the warning with 'suppress'",
@@ -107,9 +107,9 @@ def _account_is_ours(resolved: Resolved) -> Iterator[Finding]:
 @ARNS.rule(
     "ARN-005",
     "Buckets, secrets and topics are in the environment's Region",
-    why="Another Region is far away, and out of reach in a closed network. S3 takes keys of the "
-    "bucket's own Region only: with a key from elsewhere the bucket lies there too, and every byte "
-    "that jobs read is paid for between Regions.",
+    why="Another Region is far away, and a closed network cannot reach it. S3 takes keys of the "
+    "bucket's own Region only: with a key from another Region the bucket is there too, and every "
+    "byte that jobs read costs transfer between Regions.",
     fix="name one of the environment's Region: replicate the secret, copy the data",
     source=BUCKET_KEYS,
     severity=Severity.WARNING,

@@ -60,8 +60,8 @@ def _parts_rise(resolved: Resolved) -> Iterator[Finding]:
 
 @BUDGET.rule(
     "BUD-003",
-    "The budget tells somebody",
-    why="A budget limits nothing. Without a threshold it tells nobody either.",
+    "The budget has a recipient",
+    why="A budget limits nothing. Without a threshold it also notifies no one.",
     fix="write a part under 'actual_percent', or 'forecast_percent'",
     source=CREATING,
 )

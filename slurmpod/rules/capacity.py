@@ -178,7 +178,7 @@ def _plan_is_used(resolved: Resolved) -> Iterator[Finding]:
 @CAPACITY.rule(
     "CAP-011",
     "Groups that share a training plan are in one zone",
-    why="Reserved capacity lies in one Availability Zone; nodes elsewhere cannot come from it.",
+    why="Reserved capacity is in one Availability Zone; it cannot provide nodes in another one.",
     fix="give the groups the zone of the plan",
     source=PLANS,
     severity=Severity.WARNING,

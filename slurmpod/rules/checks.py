@@ -45,7 +45,7 @@ def _values_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
 
 @CHECKS.rule(
     "CHK-003",
-    "Nodes have others to be compared with",
+    "Nodes have other nodes to compare with",
     why="How fast a node should be is read from others of its group: a node alone is slow beside "
     "two others, and a pair is slow beside a third node.",
     fix="leave the group out, or give it three nodes or more",

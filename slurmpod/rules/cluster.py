@@ -24,7 +24,7 @@ SLURM_GUIDE = f"{GUIDE}sagemaker-hyperpod-lifecycle-best-practices-slurm.html"
 GROUP_SPECIFICATION = f"{API}API_ClusterInstanceGroupSpecification.html"
 
 ACCEPT_IT = (
-    "correct it; or accept the warning with 'suppress', and see to it that the private subnet has "
+    "correct it; or accept the warning with 'suppress', and make sure that the private subnet has "
     "an address for each network card"
 )
 SMALLEST_VOLUME_GIB = 20
@@ -106,7 +106,7 @@ def _some_workers(resolved: Resolved) -> Iterator[Finding]:
 @CLUSTER.rule(
     "CLU-005",
     "No two groups have the same name",
-    why="Instance groups are told apart by name, by HyperPod and by every script on the nodes.",
+    why="HyperPod and all scripts on the nodes identify instance groups by name.",
     fix="rename one of the two",
     source=GROUP_SPECIFICATION,
 )
@@ -177,7 +177,7 @@ def _threads_per_core(resolved: Resolved) -> Iterator[Finding]:
     "CLU-009",
     "Broken accelerator nodes are replaced",
     why="With node_recovery None a node with a broken accelerator stays, and a job with "
-    "--auto-resume waits for it in vain.",
+    "--auto-resume waits for it forever.",
     fix="write Automatic, or remove the key",
     source=f"{GUIDE}sagemaker-hyperpod-resiliency-slurm.html",
     severity=Severity.WARNING,

@@ -74,7 +74,7 @@ def _not_mounted_already(resolved: Resolved) -> Iterator[Finding]:
 @DATA_BUCKETS.rule(
     "DBK-004",
     "Nodes do not write to the bucket of their own lifecycle scripts",
-    why="What lies there runs as root on every new node: whoever can write to the bucket could "
+    why="Its contents run as root on every new node: anyone who can write to the bucket could "
     "become root everywhere.",
     fix="name another bucket, or write 'access: read'",
     source=LIFECYCLE_SCRIPTS,

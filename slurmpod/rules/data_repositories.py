@@ -25,9 +25,9 @@ LONGEST_URI = 4357
 
 @REPOSITORIES.rule(
     "DRA-001",
-    "Every repository has a folder of its own",
-    why="FSx refuses a folder that is, contains, or lies in the folder of another repository; `/` "
-    "leaves no room for a second one.",
+    "Every repository has its own folder",
+    why="FSx refuses a folder that equals, contains, or is inside the folder of another "
+    "repository; `/` leaves no room for a second one.",
     fix="choose folders side by side, such as /data and /results",
     source=CREATE_ASSOCIATION,
 )
@@ -41,7 +41,7 @@ def _folders(resolved: Resolved) -> Iterator[Finding]:
 
 @REPOSITORIES.rule(
     "DRA-002",
-    "Every repository has a part of a bucket of its own",
+    "Every repository has its own part of a bucket",
     why="FSx refuses to link one bucket or prefix twice with a file system. Prefixes of which one "
     "contains the other would bring every object twice.",
     fix="choose prefixes side by side",
@@ -59,7 +59,7 @@ def _prefixes(resolved: Resolved) -> Iterator[Finding]:
     "DRA-003",
     "A file system with repositories has no backups",
     why="FSx makes no backups of file systems that are linked to S3.",
-    fix="remove 'backups', or keep the linked data on a file system of their own",
+    fix="remove 'backups', or keep the linked data on a separate file system",
     source="https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-backups-fsx.html",
 )
 def _no_backups(resolved: Resolved) -> Iterator[Finding]:
@@ -126,7 +126,7 @@ def _carries_something(resolved: Resolved) -> Iterator[Finding]:
 @REPOSITORIES.rule(
     "DRA-007",
     "Every event is named once",
-    why="An event that stands twice is a mistake, or another one was meant.",
+    why="A repeated event is a mistake, or another one was meant.",
     fix="remove it, or write the one that was meant: NEW, CHANGED, DELETED",
     source=CREATE_ASSOCIATION,
 )
@@ -146,8 +146,8 @@ def _events(resolved: Resolved) -> Iterator[Finding]:
 @REPOSITORIES.rule(
     "DRA-008",
     "Deleting a file leaves the bucket alone",
-    why="With the event DELETED in export_events, whoever deletes a file on a node deletes the "
-    "object in the bucket.",
+    why="With the event DELETED in export_events, deleting a file on a node deletes the object in "
+    "the bucket.",
     fix="remove DELETED; where it is meant and the bucket keeps versions, accept the warning with "
     "'suppress'",
     source=AUTO_EXPORT,
@@ -164,8 +164,8 @@ def _deletes_objects(resolved: Resolved) -> Iterator[Finding]:
 @REPOSITORIES.rule(
     "DRA-009",
     "No repository is the bucket of the cluster's own lifecycle scripts",
-    why="What lies there runs as root on every new node: whoever writes to the folder could become "
-    "root everywhere. Nor is the bucket there yet when FSx links the folder to it.",
+    why="Its contents run as root on every new node: anyone who can write to the folder could "
+    "become root everywhere. The bucket also does not exist yet when FSx links the folder to it.",
     fix="name another bucket",
     source="https://docs.aws.amazon.com/sagemaker/latest/dg/"
     "sagemaker-hyperpod-lifecycle-best-practices-slurm.html",

@@ -62,7 +62,7 @@ def _both_or_neither(resolved: Resolved) -> Iterator[Finding]:
     "A closed network reaches the directory",
     why="Nodes of a closed network reach AWS through endpoints, and nothing else but what is in "
     "their VPC, or connected with it. Nodes that do not reach the directory fail.",
-    fix="see to it that the servers are in the VPC or connected with it, and accept this",
+    fix="make sure that the servers are in the VPC or connected with it, and accept this",
     source="https://docs.aws.amazon.com/whitepapers/latest/aws-vpc-connectivity-options/welcome.html",
     severity=Severity.WARNING,
 )
@@ -107,8 +107,8 @@ def _certificate_is_one(resolved: Resolved) -> Iterator[Finding]:
 @DIRECTORIES.rule(
     "DIR-008",
     "People of the directory have accounts in Slurm",
-    why="Where limits are enforced nobody runs jobs who is in no account. The controller puts the "
-    "members of allowed_groups into the accounts, and has no list of anybody else.",
+    why="If limits are enforced, users without an account cannot run jobs. The controller adds the "
+    "members of allowed_groups to the accounts, and has no list of other users.",
     fix="name groups in allowed_groups, or add people with sacctmgr and accept this",
     source=RESOURCE_LIMITS,
     severity=Severity.WARNING,
@@ -121,8 +121,8 @@ def _have_accounts(resolved: Resolved) -> Iterator[Finding]:
 
 @DIRECTORIES.rule(
     "DIR-009",
-    "Active Directory is told who asks",
-    why="It answers no anonymous searches unless it was told to.",
+    "Active Directory is asked with a user",
+    why="By default it does not answer anonymous searches.",
     fix="write bind_dn and bind_secret_arn",
     source=ANONYMOUS,
     severity=Severity.WARNING,

@@ -51,12 +51,12 @@ def _closed_has_no_nat(resolved: Resolved) -> Iterator[Finding]:
 
 @WAYS_OUT.rule(
     "OUT-002",
-    "Nodes have a way out, or the network is closed",
+    "Nodes have egress, or the network is closed",
     why="Nodes call AWS services while they are set up, watched and used. Without NAT gateways and "
     "without the endpoints of a closed network only routes that you add later lead there; until "
     "then the cluster fails to be created.",
     fix="write 'closed: true' to have endpoints for these services, or 'nat: one'; suppress it if "
-    "you add routes of your own, through a transit gateway for instance",
+    "you add your own routes, for example through a transit gateway",
     source=NAT_GATEWAYS,
     severity=Severity.WARNING,
 )
@@ -222,8 +222,8 @@ SECURITY_HUB = "https://docs.aws.amazon.com/securityhub/latest/userguide/ec2-con
 @FLOW_LOGS.rule(
     "FLO-001",
     "The traffic of the VPC is recorded",
-    why="Without a record nobody can tell later who talked to whom; AWS Security Hub asks for one "
-    "in its control EC2.6.",
+    why="Without a record, nobody can find out later which hosts exchanged data; AWS Security Hub "
+    "asks for one in its control EC2.6.",
     fix="write 'traffic: ALL' or 'traffic: REJECT', or accept it with the reason",
     source=SECURITY_HUB,
     severity=Severity.WARNING,

@@ -75,8 +75,8 @@ def _weights_leave_room(resolved: Resolved) -> Iterator[Finding]:
 @ENDPOINTS.rule(
     "END-003",
     "One accelerator holds the model, or the container divides it",
-    why="A container uses several accelerators for one model only if it is told to: as DJL's or "
-    "vLLM's are by a tensor parallel degree. Others load the model into the first one, and fail.",
+    why="A container uses several accelerators for one model only if configured to: DJL's and "
+    "vLLM's by a tensor parallel degree. Others load the model into the first one, and fail.",
     fix="choose a type with larger accelerators; suppress it if the image divides the model",
     source=LARGE_MODELS,
     severity=Severity.WARNING,
@@ -149,7 +149,7 @@ def _two_zones(resolved: Resolved) -> Iterator[Finding]:
 
 @ENDPOINTS.rule(
     "END-007",
-    "The image lies in the environment's Region",
+    "The image is in the environment's Region",
     why="SageMaker pulls images from ECR in its own Region only.",
     fix="write the URI of the image in this Region: copy it there, or use the Region's own of "
     "AWS's deep learning containers",

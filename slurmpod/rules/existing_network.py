@@ -36,7 +36,7 @@ LISTS_OF_IDS = ("subnets", "security_group_ids", "route_table_ids")
 
 @EXISTING_NETWORK.rule(
     "EXN-001",
-    "An existing VPC is taken as it is",
+    "An existing VPC is used unchanged",
     why="slurmpod changes nothing in a VPC that it did not make: blocks, subnets, zones, NAT "
     "gateways and flow logs are those that it has. The key has no effect.",
     fix="remove the key, or remove existing",
@@ -70,7 +70,7 @@ def _one_subnet_per_zone(resolved: Resolved) -> Iterator[Finding]:
 @EXISTING_NETWORK.rule(
     "EXN-003",
     "There is a subnet in the environment's zone",
-    why="Nodes and file systems lie in network.zone unless said otherwise.",
+    why="Nodes and file systems are in network.zone by default.",
     fix="add a subnet of that zone, or write the zone of a subnet, in the same form",
     source=HYPERPOD_VPC,
 )
@@ -83,8 +83,8 @@ def _subnet_in_the_zone(resolved: Resolved) -> Iterator[Finding]:
 @EXISTING_NETWORK.rule(
     "EXN-004",
     "No id is written twice",
-    why="A subnet lies in one zone, CloudFormation refuses endpoints that name a route table twice "
-    "and an id that is repeated usually stands where another one should.",
+    why="A subnet is in one zone, CloudFormation refuses endpoints that name a route table twice, "
+    "and a repeated id is usually a mistake for another one.",
     fix="remove the entry, or correct the id",
     source=SUBNETS,
 )
@@ -136,8 +136,8 @@ def _has_endpoints_is_for_closed(resolved: Resolved) -> Iterator[Finding]:
 @EXISTING_NETWORK.rule(
     "EXN-007",
     "Nodes of a closed network reach S3",
-    why="New nodes fetch their scripts from S3, container images lie there. Without a gateway "
-    "endpoint in the subnets' route tables nothing leads there from a closed network.",
+    why="New nodes fetch their scripts and container images from S3. Without a gateway endpoint in "
+    "the subnets' route tables, a closed network has no route to S3.",
     fix="write the route_table_ids of the subnets, or 'has_endpoints: true' where the VPC has a "
     "gateway endpoint for S3",
     source=GATEWAY_ENDPOINTS,
@@ -167,8 +167,8 @@ def _one_s3_endpoint(resolved: Resolved) -> Iterator[Finding]:
 @EXISTING_NETWORK.rule(
     "EXN-009",
     "Existing file systems are in the nodes' network",
-    why="A file system that is there already lies in a VPC that is there already. From a new VPC "
-    "nothing leads to it until the two are connected, and nodes hang while they mount it.",
+    why="An existing file system is in an existing VPC. A new VPC has no route to it until you "
+    "connect the two, and nodes hang while they mount it.",
     fix="describe its VPC under network.existing; suppress it if you connect the two VPCs",
     source=LUSTRE_ACCESS,
     severity=Severity.WARNING,

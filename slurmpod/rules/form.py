@@ -33,7 +33,7 @@ FORM.reported_elsewhere(
 )
 FORM.reported_elsewhere(
     "ENV-004",
-    "Every value has the right type and lies within its limits",
+    "Every value has the right type and is within its limits",
     why="Values are never converted: a number is no text, `yes` is not true. What AWS would refuse "
     "after minutes of deployment is refused at once.",
     fix="write a value of the kind that the message names",
@@ -74,7 +74,7 @@ FORM.reported_elsewhere(
 
 RUNNER.reported_elsewhere(
     "RUL-001",
-    "Every rule comes to a judgement",
+    "Every rule completes",
     why="A rule failed on this environment. That is a mistake in slurmpod, not in the file; the "
     "other rules were still applied.",
     fix="report it with the environment file",

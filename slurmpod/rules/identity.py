@@ -37,7 +37,7 @@ EXISTING = (*SECTION, "existing")
 IDENTITY.reported_elsewhere(
     RULE,
     "Copies of policies can be read and are policies",
-    why="What a policy allows can only be told from its document, as IAM has it.",
+    why="The document of a policy, as stored in IAM, is needed to know what it allows.",
     fix="save the document of the policy as JSON: UTF-8, with Version and Statement",
     source=GRAMMAR,
 )
@@ -62,9 +62,9 @@ def _boundary_leaves_room(resolved: Resolved) -> Iterator[Finding]:
 @IDENTITY.rule(
     "IDN-003",
     "The permissions boundary leaves room for what deployments do",
-    why="All roles of an environment get the boundary, as it is demanded of whoever may make roles "
-    "at all. So do those of the functions that fill the bucket of lifecycle scripts, empty the "
-    "VPC's default security group, set up logs and count nodes, that of Grafana, and those of "
+    why="All roles of an environment get the boundary, because it is required of everyone who may "
+    "create roles. So do those of the functions that fill the bucket of lifecycle scripts, empty "
+    "the VPC's default security group, set up logs and count nodes, that of Grafana, and those of "
     "services.",
     fix="allow them in the boundary, and renew the copy",
     source=BOUNDARIES,
@@ -111,8 +111,8 @@ def _existing_roles_suffice(resolved: Resolved) -> Iterator[Finding]:
 @IDENTITY.rule(
     "IDN-005",
     "Roles and policies are those of the environment's account",
-    why="SageMaker takes roles of its own account only, and a role takes policies of its own "
-    "account and of AWS only.",
+    why="SageMaker takes only roles of the same account, and a role takes only policies of the "
+    "same account and of AWS.",
     fix="name a role or policy of the environment's account",
     source=PASSING_ROLES,
 )

@@ -38,7 +38,7 @@ def _one_way_to_say_it(resolved: Resolved) -> Iterator[Finding]:
 
 @TYPES.rule(
     "TYP-002",
-    "No type stands twice in a list",
+    "No type is listed twice",
     why="The order says which type is wanted more; a type cannot have two places.",
     fix="remove one of the two",
     source=REQUIREMENTS,
@@ -164,7 +164,7 @@ def _partitions_have_one_architecture(resolved: Resolved) -> Iterator[Finding]:
 @TYPES.rule(
     "TYP-009",
     "A machine image has one architecture",
-    why="EC2 starts an image on instances of its own architecture only.",
+    why="EC2 starts an image only on instances of the same architecture.",
     fix="name another image for the groups of the other architecture",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ami-types.html",
 )
@@ -182,11 +182,11 @@ def _images_have_one_architecture(resolved: Resolved) -> Iterator[Finding]:
 @TYPES.rule(
     "TYP-010",
     "Jobs reach the GPUs of a whole UltraServer",
-    why="Within an UltraServer GPUs of different instances are joined by NVLink, for which IMEX of "
-    "NVIDIA has to know the nodes of a job; without it jobs go over EFA. HyperPod's image has "
+    why="Within an UltraServer GPUs of different instances are joined by NVLink, for which "
+    "NVIDIA's IMEX must know the nodes of a job; without it, jobs use EFA. HyperPod's image has "
     "IMEX, and HyperPod describes each UltraServer to Slurm as a block (topology/block); slurmpod "
     "tells IMEX no nodes, and whether HyperPod does is not known here.",
-    fix="configure IMEX in a prolog of your own, ask for nodes of one UltraServer with "
+    fix="configure IMEX in your own prolog, ask for nodes of one UltraServer with "
     "`--exclusive=topo` or `--segment`, and accept the warning",
     source="https://docs.aws.amazon.com/pcs/latest/userguide/capacity-blocks-nvidia-imex.html",
     severity=Severity.WARNING,

@@ -46,8 +46,8 @@ def is_ours(resolved: Resolved) -> bool:
 @LIFECYCLE.rule(
     "LIF-001",
     "In managed mode there are no scripts",
-    why="HyperPod then sets nodes up by itself; a cluster whose nodes run scripts is in another "
-    "mode.",
+    why="HyperPod then sets up nodes without scripts; a cluster whose nodes run scripts is in "
+    "another mode.",
     fix="write 'mode: extended' or 'mode: customer', or remove the key",
     source=CONFIGURATION,
 )
@@ -76,8 +76,8 @@ def _entry_script_needs_scripts(resolved: Resolved) -> Iterator[Finding]:
 @LIFECYCLE.rule(
     "LIF-003",
     "Every key of the lifecycle section does something",
-    why="slurmpod's own scripts do what these keys say, and the bucket is there for scripts only: "
-    "without them a key promises what nobody does.",
+    why="Only slurmpod's own scripts implement these keys, and the bucket is for scripts only: "
+    "without them, the key has no effect.",
     fix="remove the key",
     source="slurmpod/environment/lifecycle.py",
     severity=Severity.WARNING,
@@ -114,7 +114,7 @@ def _managed_mode_applies_settings(resolved: Resolved) -> Iterator[Finding]:
 @LIFECYCLE.rule(
     "LIF-005",
     "In managed mode there is one Lustre file system at most",
-    why="HyperPod mounts one FSx for Lustre file system by itself; scripts mount the others.",
+    why="HyperPod mounts one FSx for Lustre file system; scripts mount the others.",
     fix="write 'mode: extended' under lifecycle, or remove all but one file system",
     source=f"{API}API_ClusterInstanceStorageConfig.html",
 )

@@ -259,7 +259,7 @@ def _capacity(resolved: Resolved) -> Iterator[Finding]:
 
 @TIERING.rule(
     "TIE-002",
-    "Only Intelligent-Tiering has a throughput of its own and a read cache",
+    "Only Intelligent-Tiering has a separate throughput and a read cache",
     why="The throughput of SSD and HDD follows from their capacity, and they take no read cache.",
     fix="remove the key, or choose storage_type INTELLIGENT_TIERING",
     source=CREATE_LUSTRE,

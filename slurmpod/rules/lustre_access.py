@@ -71,8 +71,8 @@ def _efa_capacity(resolved: Resolved) -> Iterator[Finding]:
     "LAC-003",
     "Some worker in the zone of a file system with EFA has EFA",
     why="Nodes without EFA reach the file system over TCP, and so do nodes in another zone, as EFA "
-    "does not cross zones: nobody would use what cannot be taken away again and makes the steps of "
-    "the capacity large.",
+    "does not cross zones: EFA would be unused, although it cannot be removed later and makes the "
+    "steps of the capacity large.",
     fix="choose instance types with EFA, or remove 'efa'",
     source=EFA_CLIENTS,
     severity=Severity.WARNING,
@@ -115,7 +115,7 @@ def _efa_region(resolved: Resolved) -> Iterator[Finding]:
     "Root becomes a user and a group that exist",
     why="Root squash takes ids from 1 to 4294967294, both or none of them 0: 0 is root itself and "
     "turns it off.",
-    fix="write 65534:65534, which is nobody, or 0:0 to turn root squash off",
+    fix="write 65534:65534 (nobody), or 0:0 to turn root squash off",
     source=ROOT_SQUASH,
 )
 def _squash_ids(resolved: Resolved) -> Iterator[Finding]:
@@ -148,10 +148,10 @@ def _squash_exceptions(resolved: Resolved) -> Iterator[Finding]:
 
 @ACCESS.rule(
     "LAC-007",
-    "Root squash leaves somebody who can begin",
-    why="The root folder of a new file system belongs to root. When root is nobody on the "
-    "controller, too, the lifecycle scripts can neither write to it nor make folders for users. "
-    "Which address of its subnet the controller gets is known when it runs, not before.",
+    "Root squash exempts the controller",
+    why="The root folder of a new file system belongs to root. If root is mapped to nobody on the "
+    "controller, too, the lifecycle scripts can neither write to it nor create folders for users. "
+    "The controller's address in its subnet is unknown until it runs.",
     fix="name the addresses of the controller's subnet in except_nids, such as "
     "10.0.[128-255].[0-255]@tcp",
     source=ROOT_SQUASH,

@@ -32,8 +32,8 @@ WITHOUT_GRAFANA = fact("regions.without_grafana")
 
 @MONITORING.rule(
     "MON-001",
-    "Somebody is told of what is critical, and of what is a warning",
-    why="An alarm without a subscriber goes off, and nobody hears it.",
+    "Critical messages and warnings have a recipient",
+    why="An alarm without a subscriber notifies no one.",
     fix="name e-mail addresses or web addresses, or accept it with who subscribes to the topic",
     source=SUBSCRIBE,
     severity=Severity.WARNING,

@@ -86,8 +86,8 @@ def _state_is_kept(resolved: Resolved) -> Iterator[Finding]:
 @MULTI_HEAD.rule(
     "HEA-005",
     "There are two controllers",
-    why="slurmdbd, in front of the database, runs on the controllers and has one that stands by, "
-    "not more (DbdBackupHost). slurmpod's scripts set up two.",
+    why="slurmdbd, in front of the database, runs on the controllers, with at most one standby "
+    "(DbdBackupHost). slurmpod's scripts set up two.",
     fix="write 2",
     source="https://slurm.schedmd.com/slurmdbd.conf.html",
 )
@@ -101,7 +101,7 @@ def _two_controllers(resolved: Resolved) -> Iterator[Finding]:
 
 @MULTI_HEAD.rule(
     "HEA-006",
-    "The topic that is told of a takeover can be reached",
+    "The topic for takeovers can be reached",
     why="The controller that takes over calls Amazon SNS. In a closed network that needs an "
     "interface endpoint, which only reaches topics of the same Region.",
     fix="write 'interface_endpoints: [sns]' under network, and name a topic of the same Region",

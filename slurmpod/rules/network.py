@@ -40,7 +40,7 @@ DOCKER_RANGE = IPv4Network("172.17.0.0/16")
     "The VPC has private addresses",
     why="Nodes cannot reach the owners of public addresses that the VPC takes for itself.",
     fix="choose a range inside 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16; a secondary block may "
-    "lie in 100.64.0.0/10",
+    "be in 100.64.0.0/10",
     source=VPC_BLOCKS,
     severity=Severity.WARNING,
 )
@@ -52,7 +52,7 @@ def _vpc_is_private(resolved: Resolved) -> Iterator[Finding]:
 
 @NETWORK.rule(
     "NET-002",
-    "The VPC leaves Docker's addresses alone",
+    "The VPC does not use Docker's addresses",
     why="Docker on the nodes uses 172.17.0.0/16 by default: containers would not reach hosts that "
     "have these addresses.",
     fix="choose a range outside 172.17.0.0/16",
@@ -67,7 +67,7 @@ def _vpc_is_not_dockers(resolved: Resolved) -> Iterator[Finding]:
 
 @NETWORK.rule(
     "NET-003",
-    "Private subnets lie inside the VPC",
+    "Private subnets are inside the VPC",
     why="A subnet has addresses of its VPC, all of them from one of its blocks.",
     fix="choose a range inside vpc_cidr or a secondary block, or remove the key: the default is "
     "the upper half of the VPC",
@@ -83,8 +83,8 @@ def _private_subnets_are_inside(resolved: Resolved) -> Iterator[Finding]:
 
 @NETWORK.rule(
     "NET-004",
-    "Private subnets leave the public ones alone",
-    why="The first addresses of the VPC are the public subnets, where the NAT gateways stand; "
+    "Private subnets do not overlap the public ones",
+    why="The first addresses of the VPC are the public subnets, which hold the NAT gateways; "
     "subnets cannot share addresses.",
     fix="choose a range behind the public subnets, or remove the key",
     source=SUBNET_SIZES,
@@ -173,7 +173,7 @@ def _larger(subnet: Subnet, cidr: IPv4Network, resolved: Resolved) -> str:
 
 @NETWORK.rule(
     "NET-007",
-    "Private subnets leave each other alone",
+    "Private subnets do not overlap each other",
     why="Subnets of one VPC cannot share addresses.",
     fix="choose ranges that do not overlap, or remove the keys of all zones: each gets an equal "
     "share then",
@@ -232,9 +232,9 @@ def _blocks_can_be_in_a_vpc(resolved: Resolved) -> Iterator[Finding]:
 
 @ADDRESS_BLOCKS.rule(
     "BLK-002",
-    "The VPC's blocks leave each other alone",
+    "The VPC's blocks do not overlap each other",
     why="AWS refuses a block that overlaps one which the VPC has already.",
-    fix="choose a range of its own",
+    fix="choose a range that does not overlap",
     source=VPC_BLOCKS,
 )
 def _blocks_do_not_overlap(resolved: Resolved) -> Iterator[Finding]:

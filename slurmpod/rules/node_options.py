@@ -43,7 +43,7 @@ def asked_of_nodes(resolved: Resolved) -> Iterator[YamlPath]:
 @NODE_OPTIONS.rule(
     "NOD-001",
     "In managed mode nothing is asked of nodes that only scripts can do",
-    why="HyperPod then sets nodes up by itself, and its API has no place for this.",
+    why="HyperPod then sets up nodes without scripts, and its API has no field for this.",
     fix="write 'mode: extended' under lifecycle, or remove the key",
     source=SCRIPTS,
 )
@@ -71,7 +71,7 @@ def _disks_are_there(resolved: Resolved) -> Iterator[Finding]:
 
 @NODE_OPTIONS.rule(
     "NOD-003",
-    "Somebody shares the keys for SSH between nodes",
+    "The keys for SSH between nodes are on shared storage",
     why="The first node makes the keys; the others find them on a file system that all of them "
     "mount, and where root may write: one that this environment makes, without root squash.",
     fix="add such a file system under storage, or remove the key",
@@ -88,9 +88,9 @@ def _keys_are_shared(resolved: Resolved) -> Iterator[Finding]:
 
 @NODE_OPTIONS.rule(
     "NOD-004",
-    "There are people whom a job lets in",
-    why="The rule is for users: whoever is root, and the image's own user, goes everywhere. Where "
-    "nobody else is there it protects nothing.",
+    "There are users whom a job lets in",
+    why="The restriction applies to users: root and the image's own user can log in anywhere. "
+    "Without other users it protects nothing.",
     fix="list people under access.users or name their directory, or remove the key",
     source=ADOPT,
     severity=Severity.WARNING,
@@ -137,8 +137,8 @@ def _jobs_resume(resolved: Resolved) -> Iterator[Finding]:
     "NOD-007",
     "Workers have the module that lets only people with a job in",
     why="HyperPod's images are not known to have pam_slurm_adopt.so: public lifecycle scripts "
-    "compile it from Slurm's source. A worker without it fails, as nobody would notice a missing "
-    "lock.",
+    "compile it from Slurm's source. A worker without it fails, because a missing restriction "
+    "would go unnoticed.",
     fix="list pam_slurm_adopt under lifecycle.artefacts for every architecture, give every worker "
     "group the image_id of an image that has it, or accept this warning",
     source=ADOPT,
@@ -196,8 +196,8 @@ def _listed_once(resolved: Resolved) -> Iterator[Finding]:
 @ARTEFACTS.rule(
     "ART-002",
     "Every package is for nodes that there are",
-    why="Nodes install what is for their own processors only. Mirrored and kept up to date, the "
-    "package still serves nobody.",
+    why="Nodes install only packages for their own processors. The package would be mirrored and "
+    "kept up to date without being used.",
     fix="remove the entry, or correct its architecture",
     source=CATALOG,
     severity=Severity.WARNING,

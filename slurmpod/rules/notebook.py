@@ -95,7 +95,7 @@ def _root_is_squashed(resolved: Resolved) -> Iterator[Finding]:
     "A protected environment keeps the files of its notebook",
     why="`protected` promises that nothing is lost by one command; `on_delete: delete` deletes the "
     "instance with its volume.",
-    fix="write 'on_delete: retain', or take the protection away",
+    fix="write 'on_delete: retain', or remove the protection",
     source=DELETION_POLICY,
 )
 def _protected_keeps_files(resolved: Resolved) -> Iterator[Finding]:
@@ -122,8 +122,9 @@ def _files_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
 @NOTEBOOKS.rule(
     "NOT-007",
     "The notebook can stop itself",
-    why="It asks SageMaker to stop it when nobody uses it. Without NAT gateways, an endpoint for "
-    "sagemaker.api and internet of its own it reaches nobody, and runs, and costs, for ever.",
+    why="When idle, it asks SageMaker to stop it. Without NAT gateways, an endpoint for "
+    "sagemaker.api or its own internet access it cannot reach SageMaker, and runs, and costs, "
+    "forever.",
     fix="add sagemaker.api to network.interface_endpoints, or write 'closed: true' or 'nat: one'; "
     "suppress it if you add routes of your own",
     source=INTERNET,

@@ -39,8 +39,8 @@ REGIONS_WITHOUT = {
 @ZFS.rule(
     "ZFS-001",
     "The throughput is one that FSx offers for this deployment type",
-    why="Each generation has values of its own: 64 to 4096 MB/s for the first, 160 to 10240 for "
-    "the second.",
+    why="Each generation has its own values: 64 to 4096 MB/s for the first, 160 to 10240 for the "
+    "second.",
     fix="remove the key: the default is the least",
     source=CREATE_OPENZFS,
 )
@@ -153,7 +153,7 @@ def _mounted_once(resolved: Resolved) -> Iterator[Finding]:
 @BUCKETS.rule(
     "BKT-004",
     "Nodes do not write to the bucket of their own lifecycle scripts",
-    why="What lies there runs as root on every new node: whoever can write to the mount could "
+    why="Its contents run as root on every new node: anyone who can write to the mount could "
     "become root everywhere.",
     fix="mount another bucket, or write 'read_only: true'",
     source="https://docs.aws.amazon.com/sagemaker/latest/dg/"

@@ -97,8 +97,8 @@ def _partitions_are_the_same(resolved: Resolved) -> Iterator[Finding]:
 @PROVISIONING_FILE.rule(
     "PPF-004",
     "It names the file systems of the environment",
-    why="The scripts mount what this file names. Another file system may be out of the nodes' "
-    "reach, and the environment's own is mounted by nobody.",
+    why="The scripts mount what this file names. The nodes may not reach another file system, and "
+    "the environment's own is not mounted.",
     fix="use the names of storage.lustre.existing, or remove the file: slurmpod then adds one",
     source=SCRIPTS,
 )
@@ -166,9 +166,8 @@ def _controllers_are_the_same(resolved: Resolved) -> Iterator[Finding]:
 @PROVISIONING_FILE.rule(
     "PPF-008",
     "It says how the Lustre file system is mounted",
-    why="AWS's scripts mount it where the file has both fsx_dns_name and fsx_mountname. With one "
-    "of them or none it is mounted by nobody, unless your scripts find it by other means, which "
-    "slurmpod cannot tell.",
+    why="AWS's scripts mount it where the file has both fsx_dns_name and fsx_mountname. Otherwise "
+    "it is not mounted, unless your scripts find it by other means, which slurmpod cannot check.",
     fix="write both, or remove the file: slurmpod then adds one; accept the warning where your "
     "scripts mount it otherwise",
     source=SCRIPTS,

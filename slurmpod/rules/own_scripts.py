@@ -59,7 +59,7 @@ SHOWN = 5
 
 OWN_SCRIPTS.reported_elsewhere(
     RULE,
-    "The folder with your scripts can be taken",
+    "The folder with your scripts can be read",
     why="Its files are copied to S3 and from there to every node as they are. Links out of the "
     "folder, names that S3 cannot have, and more than "
     f"{FILES_LIMIT} files or {BYTES_LIMIT // 1_000_000} MB are refused.",
@@ -87,7 +87,7 @@ def _entry_is_there(resolved: Resolved) -> Iterator[Finding]:
 
 @OWN_SCRIPTS.rule(
     "OWN-003",
-    "The entry script says what runs it",
+    "The entry script begins with #!",
     why="It is started as a program. Without a first line such as #!/bin/bash it depends on who "
     "starts it whether, and by what, it is run.",
     fix="begin the script with #!/bin/bash",
@@ -206,7 +206,7 @@ def _keeps_credentials(resolved: Resolved) -> Iterator[Finding]:
 
 @OWN_SCRIPTS.rule(
     "OWN-010",
-    "No secret lies among the scripts or in hooks",
+    "Scripts and hooks contain no secrets",
     why="Everybody with access to the bucket or to a node can read the scripts, and versions of "
     "them are kept.",
     fix="put it into Secrets Manager, and let the script read it on the node",
@@ -221,10 +221,10 @@ def _no_secrets(resolved: Resolved) -> Iterator[Finding]:
 
 @OWN_SCRIPTS.rule(
     "OWN-011",
-    "What the environment asks of nodes is done by somebody",
-    why="Your scripts run in place of slurmpod's, which would do this. slurmpod cannot tell "
-    "whether yours do.",
-    fix="see to it in your scripts, and accept this warning, or remove the key",
+    "Your scripts do what the environment asks of nodes",
+    why="slurmpod's scripts would do this, but yours run in their place. slurmpod cannot check "
+    "whether they do it.",
+    fix="do it in your scripts, and accept this warning, or remove the key",
     source="slurmpod/bundle/bundle.py",
     severity=Severity.WARNING,
 )

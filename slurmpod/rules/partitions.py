@@ -61,7 +61,7 @@ def _others_have_none(resolved: Resolved) -> Iterator[Finding]:
 @SLURM.rule(
     "SLU-003",
     "No partition has a name that is taken",
-    why="HyperPod adds partitions of its own to slurm.conf, and Slurm gives one name a meaning.",
+    why="HyperPod adds its own partitions to slurm.conf, and Slurm accepts each name only once.",
     fix="choose another name, for example that of the instance type: p5, trn1, cpu",
     source="https://slurm.schedmd.com/slurm.conf.html",
 )
@@ -103,7 +103,7 @@ def _partition_exists(resolved: Resolved) -> Iterator[Finding]:
 
 @PARTITIONS.rule(
     "PAR-002",
-    "The limits of a partition stand in one place",
+    "The limits of a partition are in one place",
     why="The later entry would take back what the earlier one says.",
     fix="merge the two entries",
     source=PARTITION_LINES,

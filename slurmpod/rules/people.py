@@ -52,9 +52,9 @@ def _users_once(resolved: Resolved) -> Iterator[Finding]:
 
 @PEOPLE.rule(
     "USR-003",
-    "Every user has an id of their own",
+    "Every user has a unique id",
     why="For Linux, and for every file, two users with one id are the same person.",
-    fix="choose an id that nobody has, or ever had: files keep it",
+    fix="choose an id that no user has or had: files keep it",
     source=UID,
 )
 def _ids_once(resolved: Resolved) -> Iterator[Finding]:
@@ -66,8 +66,7 @@ def _ids_once(resolved: Resolved) -> Iterator[Finding]:
 @PEOPLE.rule(
     "USR-004",
     "Every group is named once",
-    why="A user for whom no group is named has one of their own, with their name: that is a group "
-    "like the others.",
+    why="A user without a group gets one with the user's name, which is a group like the others.",
     fix="choose another name for the group, or write it as the user's 'group'",
     source=USERADD,
 )
@@ -81,9 +80,9 @@ def _groups_once(resolved: Resolved) -> Iterator[Finding]:
 
 @PEOPLE.rule(
     "USR-005",
-    "Every group has an id of its own",
-    why="For every file, two groups with one id are the same group. A user for whom no group is "
-    "named has one of their own, with their id.",
+    "Every group has a unique id",
+    why="For every file, two groups with one id are the same group. A user without a group gets "
+    "one with the user's id.",
     fix="choose an id that no group and no user without a 'group' has",
     source=USERADD,
 )
@@ -113,7 +112,7 @@ def _ids_of_people(resolved: Resolved) -> Iterator[Finding]:
 @PEOPLE.rule(
     "USR-007",
     "Names and ids are not those of the image",
-    why=f"HyperPod's image has users and groups of its own: {IMAGE_USER} with the id "
+    why=f"HyperPod's image has its own users and groups: {IMAGE_USER} with the id "
     f"{IMAGE_USER_ID}, slurm, munge, and those of Ubuntu.",
     fix="choose another one",
     source=ACCESS_NODES,
@@ -162,10 +161,9 @@ def _somebody_makes_them(resolved: Resolved) -> Iterator[Finding]:
 
 @PEOPLE.rule(
     "USR-010",
-    "Scripts of your own make users of their own",
-    why="What access says about users is put into force by slurmpod's scripts, in place of which "
-    "yours run.",
-    fix="make the users in your scripts, and remove the key",
+    "Your own scripts create their users",
+    why="slurmpod's scripts create the users of `access`, but yours run in their place.",
+    fix="create the users in your scripts, and remove the key",
     source=LIFECYCLE_SCRIPTS,
     severity=Severity.WARNING,
 )

@@ -188,7 +188,7 @@ def _windows_are_long(resolved: Resolved) -> Iterator[Finding]:
 
 @RDS.rule(
     "RDS-005",
-    "Backups and maintenance have times of their own",
+    "Backups and maintenance have separate windows",
     why="RDS refuses a window for maintenance that meets the one for the daily backup.",
     fix="move one of the two windows",
     source=CREATION,
@@ -207,7 +207,7 @@ def _windows_are_apart(resolved: Resolved) -> Iterator[Finding]:
     "A protected environment keeps its job records",
     why="`protected` promises that nothing is lost by one command; `on_delete: delete` deletes the "
     "server with its stack, and its backups with it.",
-    fix="write 'on_delete: retain' or snapshot, or take the protection away",
+    fix="write 'on_delete: retain' or snapshot, or remove the protection",
     source=DELETION_POLICY,
 )
 def _protected_keeps_records(resolved: Resolved) -> Iterator[Finding]:
@@ -234,7 +234,7 @@ def _records_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
 
 @RDS.rule(
     "RDS-010",
-    "The server is of a size that RDS could have for MariaDB",
+    "The server has a size that RDS could offer for MariaDB",
     why="RDS refuses a class that it does not have, after everything else was created.",
     fix="choose a class such as db.t4g.medium or db.m7g.large",
     source=CLASSES,
@@ -254,10 +254,10 @@ def _sizes_of_family(name: str) -> str:
 
 @RDS.rule(
     "RDS-011",
-    "Somebody tells slurmdbd the new password",
-    why="RDS changes the password every seven days. slurmpod's scripts give the new one to "
-    "slurmdbd; in managed mode there are none, and HyperPod is not known to do it. From then on "
-    "slurmctld keeps the records of jobs back, and sacct fails.",
+    "A new password reaches slurmdbd",
+    why="RDS changes the password every seven days. slurmpod's scripts pass it to slurmdbd; in "
+    "managed mode there are none, and HyperPod is not known to do so. From then on slurmctld keeps "
+    "the records of jobs back, and sacct fails.",
     fix="use lifecycle mode extended, which is managed mode with slurmpod's scripts; or give the "
     "secret a long schedule by hand, and accept this warning",
     source=ROTATION,
@@ -271,7 +271,7 @@ def _somebody_tells_slurmdbd(resolved: Resolved) -> Iterator[Finding]:
 
 @RDS.rule(
     "RDS-012",
-    "The user of a new server is its own",
+    "A new server has its own user",
     why=f"RDS makes one user, {USER}, whose password the secret holds. database_user is for a "
     "server of your own.",
     fix="remove database_user",
@@ -286,7 +286,7 @@ def _user_is_its_own(resolved: Resolved) -> Iterator[Finding]:
 
 @RDS.rule(
     "RDS-013",
-    "The server is of a size that RDS is known to have for MariaDB",
+    "The server has a size that RDS is known to offer for MariaDB",
     why="The class is newer than those on the list. Where RDS does not have it, it "
     f"refuses it after everything else was created. The list is from {CLASSES_OF_MARIADB.when}.",
     fix="choose a class such as db.t4g.medium or db.m7g.large; suppress it if AWS has added it",
@@ -306,8 +306,8 @@ def _class_is_known(resolved: Resolved) -> Iterator[Finding]:
     "RDS-014",
     "Saved job records are the controller's own, and stay",
     why="slurmpod's scripts save and load the database that they set up on the controller, in mode "
-    "customer. Elsewhere HyperPod or you set it up, and a server outside has backups of its own. "
-    "The copies lie in the bucket of the scripts, and go with it where it is deleted.",
+    "customer. Elsewhere HyperPod or you set it up, and an external server has its own backups. "
+    "The copies are in the bucket of the scripts, and go with it where it is deleted.",
     fix="remove records_backup; in extended and managed mode slurm.rds keeps the records",
     source="https://slurm.schedmd.com/accounting.html",
 )

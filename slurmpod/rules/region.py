@@ -62,7 +62,7 @@ def _region_is_possible(resolved: Resolved) -> Iterator[Finding]:
 
 @REGION.rule(
     "REG-002",
-    "Every zone lies in the Region",
+    "Every zone is in the Region",
     why="Subnets, nodes and file systems are created in these zones by stacks of this Region.",
     fix="write a zone of the Region",
     source=ZONES_GUIDE,
@@ -356,8 +356,8 @@ def _zones_are_used(resolved: Resolved) -> Iterator[Finding]:
     why="Local Zones have some of a Region's services only, and each has others: in some there is "
     "no NAT gateway, no endpoint and no FSx, and the stack fails. Nothing here knows what each "
     "has. AWS offers UltraServers there: p6e-gb200 in us-east-1-dfw-2a.",
-    fix="look up what the zone has; keep file systems and ways out in another zone of the "
-    "Region, and accept the warning",
+    fix="look up what the zone has; keep file systems and egress in another zone of the Region, "
+    "and accept the warning",
     source="https://aws.amazon.com/about-aws/global-infrastructure/localzones/features/",
     severity=Severity.WARNING,
 )

@@ -36,7 +36,7 @@ def _one_size(resolved: Resolved) -> Iterator[Finding]:
 
 @ROLLOUTS.rule(
     "ROL-002",
-    "Batches that are turned back have one size",
+    "Rollback batches have one size",
     why="A batch is a number of nodes or a share of them, not both.",
     fix="write either rollback_batch_count or rollback_batch_percent",
     source=POLICY,
@@ -69,7 +69,7 @@ def _batches_are_smaller(resolved: Resolved) -> Iterator[Finding]:
 
 @ROLLOUTS.rule(
     "ROL-004",
-    "Only alarms turn an update back",
+    "Only alarms roll back an update",
     why="HyperPod turns an update back when an alarm goes off: without alarms it never does, and "
     "the sizes of those batches mean nothing.",
     fix="name alarms in rollback_alarms, or remove the key",

@@ -55,7 +55,7 @@ def _run_as_is_known(resolved: Resolved) -> Iterator[Finding]:
     "Sessions do not run as root",
     why="Whoever may open one could do anything on the node and wipe out who it was. "
     "Administrators become root with sudo, which is recorded.",
-    fix="write ubuntu, or '${tag}' for users of their own",
+    fix="write ubuntu, or '${tag}' for separate users",
     source=RUN_AS,
     severity=Severity.WARNING,
 )
@@ -67,8 +67,8 @@ def _nobody_is_root(resolved: Resolved) -> Iterator[Finding]:
 @SESSIONS.rule(
     "SES-003",
     "Tags name users whom the nodes have",
-    why="With '${tag}' the tag SSMSessionRunAs of whoever opens a session names the user on the "
-    "node. There are none but those of the image.",
+    why="With '${tag}' the caller's tag SSMSessionRunAs names the user on the node. The nodes have "
+    "only the users of the image.",
     fix="list users below access, or name a directory",
     source=RUN_AS,
     severity=Severity.WARNING,
@@ -84,7 +84,7 @@ def _tags_name_somebody(resolved: Resolved) -> Iterator[Finding]:
 @SESSIONS.rule(
     "SES-004",
     "Sessions are recorded",
-    why="Without records nobody can tell later who did what on a node.",
+    why="Without records, nobody can find out later who did what on a node.",
     fix="write cloudwatch or s3, or accept it with the reason",
     source=RECORDS,
     severity=Severity.WARNING,
@@ -165,7 +165,7 @@ def _groups_are_there(resolved: Resolved) -> Iterator[Finding]:
 @WHO.rule(
     "WHO-002",
     "Users cannot open sessions on the controller",
-    why="Slurm's own settings, its state and the keys of all jobs lie there, and whoever fills its "
+    why="Slurm's settings, its state and the keys of all jobs are there, and a user who fills its "
     "disk or memory stops the cluster.",
     fix="remove the group; have a login group, or let users onto a worker group",
     source=ACCESS_NODES,

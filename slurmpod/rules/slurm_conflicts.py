@@ -183,8 +183,8 @@ def _limits_are_enforced(resolved: Resolved) -> Iterator[Finding]:
 @TOGETHER.rule(
     "TOG-009",
     "HyperPod does not undo settings",
-    why="With the strategy Overwrite HyperPod writes slurm.conf anew at every update of the "
-    "cluster. The scripts put their line back at once; until then Slurm runs without it.",
+    why="With the strategy Overwrite HyperPod rewrites slurm.conf at every update of the cluster. "
+    "The scripts put their line back at once; until then Slurm runs without it.",
     fix="write 'config_strategy: Merge'",
     source=STRATEGY,
     severity=Severity.WARNING,

@@ -138,7 +138,7 @@ def _weighted(resolved: Resolved) -> Iterator[tuple[YamlPath, str]]:
     "Accelerators count in limits and fair share",
     why="Slurm counts GPUs, and no other accelerators: jobs that take all of them are counted as "
     "the few CPUs that they ask for, and limits do not see them.",
-    fix="let jobs have whole nodes (--exclusive), so that their CPUs stand for the accelerators, "
+    fix="let jobs have whole nodes (--exclusive), so that their CPUs represent the accelerators, "
     "then accept the warning",
     source=TRES,
     severity=Severity.WARNING,
@@ -209,9 +209,9 @@ def _something_counts(resolved: Resolved) -> Iterator[Finding]:
 
 @FAIR_SHARES.rule(
     "FAI-002",
-    "All weights together are a priority",
+    "The sum of the weights fits into a priority",
     why="Each factor is at most 1, so a job's priority can be as high as the sum of the weights. "
-    "Above what 32 bits hold, jobs can no longer be told apart.",
+    "Above the range of 32 bits, priorities no longer distinguish jobs.",
     fix="lower the weights: only their relations matter",
     source=MULTIFACTOR,
 )

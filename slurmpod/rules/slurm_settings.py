@@ -85,7 +85,7 @@ def _spelled_correctly(resolved: Resolved) -> Iterator[Finding]:
     "SET-005",
     "Every parameter is one of slurm.conf's own",
     why="slurmctld does not start with a parameter that it does not know. Options of partitions "
-    "and nodes stand in their lines only, parameters of cgroup.conf in that file.",
+    "and nodes belong in their lines only, parameters of cgroup.conf in that file.",
     fix="remove the parameter, or correct its name",
     source=PARAMETERS,
 )
@@ -185,7 +185,7 @@ def _options_are_known(resolved: Resolved) -> Iterator[Finding]:
 
 @SETTINGS.rule(
     "SET-011",
-    "Somebody puts plugins and their files on the controller",
+    "Plugins and their files are on the controller",
     why="slurmctld does not start without one of its plugins, or without the file of one. Only an "
     "image of your own, scripts of your own or a hook before slurmpod's steps can put it there.",
     fix="remove the parameter, or put the file there in lifecycle.hooks.controller.before",
@@ -198,7 +198,7 @@ def _plugins_are_there(resolved: Resolved) -> Iterator[Finding]:
 
 @SETTINGS.rule(
     "SET-012",
-    "Somebody puts the script of cli_filter/lua on every node",
+    "The script of cli_filter/lua is on every node",
     why="sbatch, srun and salloc end at once ('failed to initialize cli_filter plugin') on a node "
     "without the script. Slurm does not send it to nodes, and slurmpod does not write it.",
     fix=f"remove lua, or put {SCRIPT_OF_CLI_FILTER} there in lifecycle.hooks of every role",

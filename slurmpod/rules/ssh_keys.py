@@ -32,8 +32,8 @@ LEAST_RSA_BITS = 2048
 @KEYS.rule(
     "KEY-001",
     "Every key of a user is a public key",
-    why="It is written to the authorized keys on every node as it is. A line that is no key lets "
-    "nobody in, and nobody is told.",
+    why="It is written unchanged to the authorized keys on every node. A line that is not a key "
+    "lets no one in, without any message.",
     fix="write the one line of the file *.pub, such as ~/.ssh/id_ed25519.pub, without options",
     source=AUTHORIZED_KEYS,
 )
@@ -50,7 +50,7 @@ def _are_public_keys(resolved: Resolved) -> Iterator[Finding]:
 
 @KEYS.rule(
     "KEY-002",
-    "No private key stands in the environment",
+    "The environment contains no private key",
     why="A private key is its owner's alone. One that was written into a file, which is kept in "
     "version control and copied to nodes, is no secret any more.",
     fix=REMOVE,
@@ -84,8 +84,8 @@ def _strong_enough(resolved: Resolved) -> Iterator[Finding]:
 @KEYS.rule(
     "KEY-004",
     "Every key is one person's",
-    why="With one key for two users, each can log in as the other, and nobody knows who it was.",
-    fix="let everybody make a key of their own",
+    why="With one key for two users, each can log in as the other, and no log shows who it was.",
+    fix="let each user create a key",
     source=SSH_KEYGEN,
     severity=Severity.WARNING,
 )

@@ -102,7 +102,7 @@ def _region(resolved: Resolved) -> Iterator[Finding]:
     "The mount path is no folder of the operating system",
     why="Mounting over such a folder hides what the node needs to run or to let users in. Only an "
     "OpenZFS file system can be /home: home directories are small files and wait for each one.",
-    fix="choose a folder of its own, such as /fsx",
+    fix="choose a separate folder, such as /fsx",
     source="https://refspecs.linuxfoundation.org/FHS_3.0/fhs/index.html",
 )
 def _mount_path(resolved: Resolved) -> Iterator[Finding]:
@@ -115,7 +115,7 @@ def _mount_path(resolved: Resolved) -> Iterator[Finding]:
 
 @STORAGE.rule(
     "STO-004",
-    "An existing file system is taken as it is",
+    "An existing file system is used unchanged",
     why="These settings are for creating a file system. Written beside `existing` they change "
     "nothing, and the file would say something that is not so.",
     fix="remove the key, or remove 'existing' to create a new file system",
@@ -134,9 +134,9 @@ def _existing_is_taken_as_it_is(resolved: Resolved) -> Iterator[Finding]:
 
 @STORAGE.rule(
     "STO-005",
-    "Every additional file system has a name of its own",
-    why="Outputs of the stack are named after it, in letters and digits only. A second one of the "
-    "same name, also when only hyphens differ, cannot stand in the same stack.",
+    "Every additional file system has a unique name",
+    why="Outputs of the stack are named after it, in letters and digits only. The same stack "
+    "cannot have a second output of the same name, even if the names differ in hyphens.",
     fix=f"choose another name; '{MAIN_LUSTRE}' is the main file system's",
     source=OUTPUTS,
 )
@@ -212,7 +212,7 @@ DATA = Area("DAT", "Data")
     "A protected environment keeps its data",
     why="`protected` promises that nothing is lost by one command; `on_delete: delete` deletes all "
     "data with the stack or with a change that replaces the file system.",
-    fix="write 'on_delete: retain', or take the protection away",
+    fix="write 'on_delete: retain', or remove the protection",
     source=DELETION_POLICY,
 )
 def _protected_keeps_data(resolved: Resolved) -> Iterator[Finding]:
@@ -254,7 +254,7 @@ FILE_SYSTEM_ID = re.compile(r"(?<![\w-])fs-[0-9a-f]{8,17}(?![\w-])")
 
 @MOUNTS.rule(
     "MNT-001",
-    "Everything is mounted on a folder of its own",
+    "Every mount has its own folder",
     why="Of two mounts on one folder the second hides the first.",
     fix="choose another folder for one of the two",
     source=FSTAB,
@@ -269,9 +269,9 @@ def _folders_are_unique(resolved: Resolved) -> Iterator[Finding]:
 
 @MOUNTS.rule(
     "MNT-002",
-    "No mount lies inside another one",
-    why="The inner one is a folder of the outer file system: it is there only while the outer one "
-    "is mounted, hides what lies below on that, and keeps it from being unmounted.",
+    "No mount is inside another one",
+    why="The inner one is a folder of the outer file system: it exists only while the outer one is "
+    "mounted, hides the files below it there, and prevents unmounting the outer one.",
     fix="choose a folder beside it, such as /scratch beside /fsx",
     source=FSTAB,
 )
@@ -285,7 +285,7 @@ def _mounts_lie_side_by_side(resolved: Resolved) -> Iterator[Finding]:
 
 @MOUNTS.rule(
     "MNT-003",
-    "Somebody mounts the buckets",
+    "The buckets are mounted",
     why="In managed mode no script of the environment runs on nodes, and HyperPod itself mounts "
     "FSx file systems only.",
     fix="use lifecycle.mode extended or customer, or data_repositories of a Lustre file system",
@@ -299,7 +299,7 @@ def _somebody_mounts_buckets(resolved: Resolved) -> Iterator[Finding]:
 
 @MOUNTS.rule(
     "MNT-004",
-    "Scripts of your own name no file system that the environment does not know",
+    "Your own scripts name no file system that the environment does not know",
     why="Nothing here has judged whether nodes reach it: its VPC, its zone and its security groups "
     "are its own. An id that is left from another cluster fails every node.",
     fix="name it in storage as an existing one, or accept the warning where it is known to work",

@@ -136,7 +136,7 @@ def _connectivity_needs_efa(resolved: Resolved) -> Iterator[Finding]:
 @HEALTH_CHECKS.rule(
     "DHC-005",
     "Nodes that fail deep health checks are replaced",
-    why="A node that fails stays unusable until somebody replaces it, when HyperPod may not.",
+    why="If HyperPod may not replace a failed node, it stays unusable until you replace it.",
     fix="write 'node_recovery: Automatic' under cluster, or remove the checks",
     source=CHECKS,
     severity=Severity.WARNING,
@@ -203,7 +203,7 @@ def _one_kind_of_day(resolved: Resolved) -> Iterator[Finding]:
 
 @UPDATES.rule(
     "UPD-003",
-    "Schedules happen",
+    "Schedules name days that exist",
     why="Some months do not have this day: the update would never begin.",
     fix="write a day that the month has",
     source=CRON,
@@ -237,7 +237,7 @@ def _apart(resolved: Resolved) -> Iterator[Finding]:
 
 @UPDATES.rule(
     "UPD-005",
-    "Groups with an image of their own are not updated by HyperPod",
+    "HyperPod does not update groups with a custom image",
     why="HyperPod updates to its own newest image: what was built into yours would be gone.",
     fix="remove image_id, or the update, and change image_id when you have built a newer one",
     source=f"{API}API_UpdateClusterSoftware.html",
@@ -290,9 +290,9 @@ def _controller_by_hand(resolved: Resolved) -> Iterator[Finding]:
     "UPD-008",
     "Jobs end while an automatic patch waits for idle nodes",
     why="On the day of a patch HyperPod cordons all nodes of the group at once: none takes a new "
-    "job until it is patched. It waits 24 hours for them to become idle, unless told otherwise, "
-    "and a node whose job runs longer keeps the old image; with WhenAllIdle one such node keeps "
-    "all of them from the patch.",
+    "job until it is patched. It waits 24 hours for them to become idle by default, and a node "
+    "whose job runs longer keeps the old image; with WhenAllIdle one such node keeps all of them "
+    "from the patch.",
     fix="give the partitions of the group a max_time of a day at most; or accept it, and move the "
     "date or wait longer with UpdateCluster, or update with `slurmpod patch`",
     source=f"{API}API_ClusterAutoPatchConfig.html",
