@@ -9,13 +9,13 @@ from typing import Any, Generic, TypeVar
 from slurmpod.problems import Severity
 from slurmpod.value import Value
 
-Judge = TypeVar("Judge", bound=Callable[..., Any])
+Checker = TypeVar("Checker", bound=Callable[..., Any])
 
 
-class Rule(Value, Generic[Judge]):
+class Rule(Value, Generic[Checker]):
     """The facts of one rule, as its documentation shows them.
 
-    `judge` yields what breaks it; None for what other parts report under this id.
+    `check` yields what breaks it; None for what other parts report under this id.
     """
 
     id: str
@@ -24,15 +24,15 @@ class Rule(Value, Generic[Judge]):
     fix: str
     source: str
     severity: Severity
-    judge: Judge | None
+    check: Checker | None
 
 
-class Rulebook(Value, Generic[Judge]):
+class Rulebook(Value, Generic[Checker]):
     """The rules about one thing, in the order of their definition; ids begin with `prefix`."""
 
     prefix: str
     title: str
-    rules: list[Rule[Judge]] = field(default_factory=list)
+    rules: list[Rule[Checker]] = field(default_factory=list)
 
     def rule(
         self,
@@ -43,12 +43,12 @@ class Rulebook(Value, Generic[Judge]):
         fix: str,
         source: str,
         severity: Severity = Severity.ERROR,
-    ) -> Callable[[Judge], Judge]:
+    ) -> Callable[[Checker], Checker]:
         """Register the decorated function as a rule. `title` says how it is when all is well."""
 
-        def register(judge: Judge) -> Judge:
-            self._add(Rule(rule_id, title, why, fix, source, severity, judge))
-            return judge
+        def register(check: Checker) -> Checker:
+            self._add(Rule(rule_id, title, why, fix, source, severity, check))
+            return check
 
         return register
 
@@ -65,7 +65,7 @@ class Rulebook(Value, Generic[Judge]):
         """Register the facts of what another part reports under this id."""
         self._add(Rule(rule_id, title, why, fix, source, severity, None))
 
-    def _add(self, rule: Rule[Judge]) -> None:
+    def _add(self, rule: Rule[Checker]) -> None:
         number = rule.id.removeprefix(f"{self.prefix}-")
         if not (len(number) == 3 and number.isdigit()):
             raise ValueError(f"{rule.id} is not of the form {self.prefix}-000")

@@ -118,8 +118,8 @@ def _problems(script: Script, resolved: Resolved | None) -> Iterator[Problem]:
 
 def _found(rules: Iterable[Rule], *judged: object) -> Iterator[tuple[Rule, ScriptFinding]]:
     for rule in rules:
-        if rule.judge:
-            yield from ((rule, finding) for finding in rule.judge(*judged))
+        if rule.check:
+            yield from ((rule, finding) for finding in rule.check(*judged))
 
 
 def _problem(file: str, rule: Rule, finding: ScriptFinding) -> Problem:

@@ -13,7 +13,7 @@ from slurmpod.value import Value
 if TYPE_CHECKING:
     from slurmpod.resolve import Resolved
 
-Judge = Callable[[Script], Iterable["ScriptFinding"]]
+Checker = Callable[[Script], Iterable["ScriptFinding"]]
 JudgeOnCluster = Callable[[Script, "Resolved"], Iterable["ScriptFinding"]]
 
 Rule = rulebook.Rule[Any]
@@ -28,7 +28,7 @@ class ScriptFinding(Value):
     fix: str = ""
 
 
-class Topic(rulebook.Rulebook["Judge"]):
+class Topic(rulebook.Rulebook["Checker"]):
     """Rules about one thing that a script alone shows."""
 
 

@@ -34,6 +34,6 @@ def _of_environment(rule: Check, facts: Facts) -> Rule:
     """Return a check of these facts as a rule for environments."""
 
     def found(resolved: Resolved) -> Iterable[Finding]:
-        return rule.judge(resolved, facts) if rule.judge else ()
+        return rule.check(resolved, facts) if rule.check else ()
 
     return Rule(rule.id, rule.title, rule.why, rule.fix, rule.source, rule.severity, found)

@@ -23,7 +23,7 @@ def listed_checks() -> Iterator[ListedCheck]:
     """Yield every check with all that is written of it, and nothing that judges."""
     for each in json.loads(FILE.read_text(encoding="utf-8")):
         severity = Severity(each.pop("severity"))
-        yield ListedCheck(**each, severity=severity, judge=None)
+        yield ListedCheck(**each, severity=severity, check=None)
 
 
 def to_json(checks: Iterable[Rule[Any]]) -> str:

@@ -9,9 +9,9 @@ from slurmpod.preflight.facts import Facts
 from slurmpod.resolve import Resolved
 from slurmpod.rules.registry import Finding
 
-Judge = Callable[[Resolved, Facts], Iterable[Finding]]
+Checker = Callable[[Resolved, Facts], Iterable[Finding]]
 
-Check = rulebook.Rule["Judge"]
+Check = rulebook.Rule["Checker"]
 
-PREFLIGHT = rulebook.Rulebook["Judge"]("PRE", "What only the account knows")
+PREFLIGHT = rulebook.Rulebook["Checker"]("PRE", "What only the account knows")
 """Where the files of subjects, as they are loaded, write their checks."""

@@ -139,7 +139,7 @@ def _problem_of_name(rule: str, source: YamlSource, message: str, fix: str) -> P
 def apply(rule: Rule, resolved: Resolved, source: YamlSource) -> list[Problem]:
     """Return what one rule finds; a rule that crashes is a problem, too."""
     try:
-        findings = rule.judge(resolved) if rule.judge else ()
+        findings = rule.check(resolved) if rule.check else ()
         return [_problem(rule, found, source) for found in findings]
     except Exception as error:  # noqa: BLE001  # one rule must not take the others with it
         return [_crashed(rule.id, error, source)]

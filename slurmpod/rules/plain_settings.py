@@ -134,7 +134,7 @@ def _found(
     for rule in (rule for area in areas for rule in area.rules):
         if rule.severity is not Severity.ERROR or rule.id in DEPENDS_ON_MORE:
             continue
-        for finding in rule.judge(resolved) if rule.judge else ():
+        for finding in rule.check(resolved) if rule.check else ():
             for place in (each for each in places if finding.path[: len(each)] == each):
                 key = ".".join(map(str, finding.path[len(place) :]))
                 yield f"{key}: {finding.message}: {finding.fix or rule.fix} [{rule.id}]"

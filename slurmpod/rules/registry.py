@@ -9,9 +9,9 @@ from slurmpod.problems import Where, YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.value import Value
 
-Judge = Callable[[Resolved], Iterable["Finding"]]
+Checker = Callable[[Resolved], Iterable["Finding"]]
 
-Rule = rulebook.Rule["Judge"]
+Rule = rulebook.Rule["Checker"]
 
 
 class Finding(Value):
@@ -29,5 +29,5 @@ class Finding(Value):
     where: Where | None = None
 
 
-class Area(rulebook.Rulebook["Judge"]):
+class Area(rulebook.Rulebook["Checker"]):
     """The rules of one area of an environment."""

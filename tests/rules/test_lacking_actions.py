@@ -33,9 +33,9 @@ def messages(rule_id: str, identity: str, **statement: Any) -> list[str]:
     reading = read_as("environment.yaml", SOUND + identity)
     allowed = {"Effect": "Allow", "Resource": "*", **statement}
     policies = {"role.json": {"Version": "2012-10-17", "Statement": [allowed]}}
-    (judge,) = (rule.judge for rule in IDENTITY.rules if rule.id == rule_id)
-    assert judge is not None
-    return [finding.message for finding in judge(resolve(replace(reading, policies=policies)))]
+    (check,) = (rule.check for rule in IDENTITY.rules if rule.id == rule_id)
+    assert check is not None
+    return [finding.message for finding in check(resolve(replace(reading, policies=policies)))]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,6 @@ def test_only_severities_have_subscribers() -> None:
     watched = resolved.monitoring.model_copy(update={"notify": notify})
     rule = rule_by_id("MON-002")
     assert rule
-    assert rule.judge
-    findings = rule.judge(replace(resolved, monitoring=watched))
+    assert rule.check
+    findings = rule.check(replace(resolved, monitoring=watched))
     assert [each.path for each in findings] == [("monitoring", "notify", "warning", "emails", 1)]

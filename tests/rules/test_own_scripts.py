@@ -50,8 +50,8 @@ def findings(files: Mapping[str, str | bytes], text: str = PLAIN) -> list[tuple[
     return [
         (rule.id, finding.message)
         for rule in (*OWN_SCRIPTS.rules, *PROVISIONING_FILE.rules, *MOUNTS.rules)
-        if rule.judge
-        for finding in rule.judge(resolved)
+        if rule.check
+        for finding in rule.check(resolved)
     ]
 
 
@@ -61,8 +61,8 @@ def findings_in_hooks(text: str, hooks: Mapping[str, str]) -> list[tuple[str, Ya
     return [
         (rule.id, finding.path, finding.message)
         for rule in OWN_SCRIPTS.rules
-        if rule.judge
-        for finding in rule.judge(resolved)
+        if rule.check
+        for finding in rule.check(resolved)
     ]
 
 

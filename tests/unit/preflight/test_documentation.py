@@ -27,7 +27,7 @@ def test_the_table_of_checks_is_fresh(update_golden: bool) -> None:
 
 def test_what_explain_shows_of_checks_is_fresh(update_golden: bool) -> None:
     assert_matches(listed.FILE, listed.to_json(CHECKS), update=update_golden)
-    shown = [replace(each, judge=None) for each in CHECKS]
+    shown = [replace(each, check=None) for each in CHECKS]
     assert list(listed.listed_checks()) == shown
 
 
