@@ -27,7 +27,7 @@ from slurmpod.jobs.planning.memory import (
 from slurmpod.jobs.planning.meshes import fit_of, fits, meshes
 from slurmpod.jobs.planning.models import MODELS, Model, count, model_of_size
 from slurmpod.jobs.planning.plan import plan_for, room_of
-from slurmpod.jobs.planning.speed import StepTime, speed_of, step_time
+from slurmpod.jobs.planning.speed import LINK_SHARE, Speed, StepTime, speed_of, step_time
 from slurmpod.jobs.planning.training_spec import NUMBERS, PlanRefused, wish_of
 from slurmpod.resolve.storage import lustre_facts
 from tools.published_runs import RUNS, STEPS, Run, Step
@@ -254,6 +254,33 @@ def test_a_step_takes_longer_where_it_computes_again_waits_or_exchanges_more() -
     assert in_stages.waiting == pytest.approx(in_stages.computing * 7 / 4 / 32)
     slow = _time(Mesh(1, 256, 1, 1), Load(4096, 1, 4, is_checkpointed=False), "ml.p4de.24xlarge")
     assert slow.exchange > 0
+    both = _time(Mesh(1, 4, 8, 8), Load(4096, 1, 32, is_checkpointed=False))
+    assert both.exchange > 0
+    assert both.waiting == pytest.approx((both.computing + both.exchange) * 7 / 4 / 32)
+
+
+GB_PER_SECOND = Speed(peak=1e30, efficiency=1, inside=GB / LINK_SHARE, beyond=GB, of_node=8)
+"""An accelerator that computes in no time, so that all exchange is seen."""
+
+
+def _exchange(model: Model, mesh: Mesh, load: Load) -> float:
+    return step_time(model, fit_of(model, mesh, load), GB_PER_SECOND).exchange
+
+
+def test_keys_and_values_of_a_part_go_around_the_others_three_times() -> None:
+    model, load = MODELS["llama3.1-8b"], Load(65_536, 1, 1, is_checkpointed=False)
+    layers, others, keys_and_values = 32, 3, 16_384 * 2 * 8 * 128 * WEIGHT_BYTES
+    more = _exchange(model, _mesh(1, 4), load) - _exchange(model, _mesh(4, 1), load)
+    assert more == pytest.approx(3 * others * layers * keys_and_values / GB)
+
+
+def test_tokens_travel_to_their_experts_again_where_they_are_computed_again() -> None:
+    model, mesh = MODELS["mixtral-8x7b"], Mesh(1, 8, 1, 1, 1, 8)
+    once, again = (
+        _exchange(model, mesh, Load(4096, 1, 1, is_checkpointed=each)) for each in (False, True)
+    )
+    layers, experts, sent = 32, 2, 4096 * 4096 * WEIGHT_BYTES * 7 / 8
+    assert again - once == pytest.approx(4 / 3 * layers * experts * sent / GB)
 
 
 def test_a_network_of_unknown_speed_leaves_the_mesh_out() -> None:
