@@ -101,9 +101,14 @@ outside it. The job runs there, so relative paths still work.
 - Programs of `deepspeed` and `composer` are started by torchrun, with the option and variables that
   these launchers set (`slurmpod_start.py`): `--local_rank`, NODE_RANK, CROSS_RANK, CROSS_SIZE and
   LOCAL_SIZE. Hosts and numbers of GPUs are left out; other options are refused.
-- `accelerate` is refused: its configuration sets a plugin and a precision, so torchrun could
-  silently train something else. Name a program that reads RANK, WORLD_SIZE and LOCAL_RANK from its
-  environment.
+- `accelerate launch` is kept, because it gives the program a plugin and a precision. It runs once on
+  each node; step.sh sets the nodes and the number of processes. The job has a configuration of its
+  own (`slurmpod_accelerate.yaml`): the file that `--config_file` names in the repository, without the
+  numbers and addresses of another cluster; without such a file, only how processes work together.
+  The configuration in your home folder is never used. Options of FSDP, DeepSpeed, Megatron-LM and
+  precision are kept. `--cpu`, TPUs, `mpirun` and configurations outside the repository are refused,
+  and on nodes without GPUs plugins are, too, because accelerate ignores them there. The Python of
+  the job needs accelerate.
 - Packages are not installed: `job venv --from` pins the repository's packages.
 - Paths of data and checkpoints that are not on a shared file system are listed.
 
@@ -114,7 +119,12 @@ This was tested with launch scripts of eight public trainers as of 2026, with
 |---|---|---|---|
 $ROWS
 
-The last one ran with Lightning 2.6.6 and PyTorch 2.13: its `step.sh` was started by hand, with
+A program with accelerate 1.15.0 and PyTorch 2.13 ran on CPUs in such a job, with a configuration for
+four nodes of eight GPUs and bf16: two copies of `step.sh`, started by hand with stand-ins for Slurm,
+found each other and summed a number. Jobs with FSDP and DeepSpeed need GPUs: they were rendered and
+linted.
+
+The last one of the table ran with Lightning 2.6.6 and PyTorch 2.13: its `step.sh` was started by hand, with
 stand-ins for Slurm. The others were not trained, for lack of their packages and of GPUs. A program
 of the same shape, a module of a user's own package, trained in such a job on two nodes of a
 rehearsal.

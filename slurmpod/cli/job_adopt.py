@@ -17,6 +17,7 @@ from slurmpod.cli.job_files import write_job
 from slurmpod.cli.job_variables import given_variables
 from slurmpod.cli.job_watch_options import given_watching
 from slurmpod.cli.output import counted, print_json, say
+from slurmpod.jobs.adoption.accelerate import named_configuration
 from slurmpod.jobs.adoption.adopt import Adopted, adopted_job, chosen_script, launch_for
 from slurmpod.jobs.adoption.launch import Launch
 from slurmpod.jobs.allocation import JobRefused, allocation_for
@@ -82,7 +83,21 @@ def _adopted(options: argparse.Namespace, resolved: Resolved, files: Mapping[str
         folder=options.folder,
         image=image,
         watching=given_watching(options),
+        configuration=_configuration(named_configuration(launch.words), files),
     )
+
+
+def _configuration(name: str, files: Mapping[str, Path]) -> str:
+    """Return what accelerate is told by a file of the repository; nothing where none is named."""
+    if not name:
+        return ""
+    try:
+        return read_text(files[name])
+    except (KeyError, Unreadable):
+        raise JobRefused(
+            f"accelerate is given {name}, which is no text file of this repository",
+            "copy it there, and name it by its path in the repository",
+        ) from None
 
 
 def _set(options: argparse.Namespace) -> dict[str, str]:

@@ -128,6 +128,7 @@ def _values(
     base = f"{folder}/{name}"
     modules = [str(PurePosixPath(folder, each)) for each in chosen.module_folders]
     return {
+        "accelerates": False,
         **chosen.for_scripts(place),
         "pythonpath": ":".join(modules),
         "name": name,

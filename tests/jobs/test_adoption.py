@@ -107,6 +107,18 @@ def test_a_command_in_a_here_document_is_found() -> None:
             ["slurmpod_start.py", "-m", "trainer.main", "a"],
         ),
         ("composer -n 8 -v train.py a.yaml", ["slurmpod_start.py", "train.py", "a.yaml"]),
+        (
+            "accelerate launch --num_processes 8 --config_file=a.yaml --use_fsdp --tee 3 main.py",
+            ["--config_file=a.yaml", "--use_fsdp", "--tee=3", "main.py"],
+        ),
+        (
+            "python -m accelerate.commands.launch -m trainer.main a",
+            ["--config_file=", "-m", "trainer.main", "a"],
+        ),
+        (
+            'L="accelerate launch --main_process_ip $head"\nsrun bash -c "$L train.py a"',
+            ["--config_file=", "train.py", "a"],
+        ),
         ("torchrun --standalone train.py $1", ["train.py", "/fsx/one"]),
         ("torchrun train.py --to $PWD/out", ["train.py", "--to", "./out"]),
     ],
@@ -120,8 +132,8 @@ def test_launchers_are_taken_off(command: str, words: list[str]) -> None:
     [
         ("deepspeed --autotuning run main.py", "deepspeed is given --autotuning"),
         ("deepspeed --no_python main.py", "deepspeed is given --no_python"),
-        ("accelerate launch train.py", "accelerate gives its program a plugin"),
-        ("python -m accelerate.commands.launch train.py", "accelerate gives its program"),
+        ("accelerate launch --cpu train.py", "accelerate is given --cpu"),
+        ("accelerate launch --config_file x.yaml", "accelerate is given no program"),
         ("composer -c train.py x.yaml", "composer is given --c"),
         ("torchrun train.py $DATA --save $(date)", r"does not say what \$DATA, \$\(...\) is"),
         ("torchrun train.py --key '<YOUR_KEY>'", "does not say what <YOUR_KEY> is"),

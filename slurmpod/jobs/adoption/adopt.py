@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from slurmpod.bundle.templates import FOLDER
+from slurmpod.jobs.adoption.accelerate import CONFIGURATION, for_job, is_accelerated
 from slurmpod.jobs.adoption.launch import Launch, launch_of_script, without_launcher
 from slurmpod.jobs.adoption.launchers import STARTER, own_words
 from slurmpod.jobs.adoption.words import filled_text
@@ -35,6 +36,8 @@ class AdoptedProgram(OwnProgramParameters):
     """A program that is known when its job is rendered."""
 
     command: tuple[str, ...]
+    configuration: str = ""
+    """That of accelerate, where it starts the program."""
 
     def arguments(self, place: Place) -> tuple[str, ...]:
         """Return the program and its arguments."""
@@ -44,8 +47,15 @@ class AdoptedProgram(OwnProgramParameters):
     def files(self, place: Place) -> Mapping[str, str]:
         """Return what starts it in place of another launcher than torchrun, where there was one."""
         del place
+        if self.configuration:
+            return {CONFIGURATION: self.configuration}
         starts = self.command[:1] == (STARTER,)
         return {STARTER: (FOLDER / JOBS / "adopted" / STARTER).read_text()} if starts else {}
+
+    def for_scripts(self, place: Place) -> Mapping[str, object]:
+        """Return whether accelerate is what step.sh starts."""
+        del place
+        return {"accelerates": bool(self.configuration)}
 
 
 class Adopted(Value):
@@ -102,9 +112,17 @@ def adopted_job(
     folder: str | None,
     image: str,
     watching: Watching,
+    configuration: str = "",
 ) -> Adopted:
-    """Render the job beside the files of its repository. Raises JobRefused."""
+    """Render the job beside the files of its repository. Raises JobRefused.
+
+    `configuration` is what the original's file for accelerate holds.
+    """
     chosen = AdoptedProgram(command=launch.words)
+    if is_accelerated(launch.words):
+        kind = place.allocation.facts.accelerator_kind
+        words, own = for_job(launch.words, configuration, place.processes, kind)
+        chosen = AdoptedProgram(command=words, configuration=own)
     job = render_job(
         RECIPE,
         place,

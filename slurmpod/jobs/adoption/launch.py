@@ -7,6 +7,7 @@ import shlex
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 
+from slurmpod.jobs.adoption import accelerate
 from slurmpod.jobs.adoption.launchers import LAUNCHERS, of_launcher
 from slurmpod.jobs.adoption.variables import kept_variables
 from slurmpod.jobs.adoption.words import filled, unknown, values_of_script
@@ -26,12 +27,10 @@ FLAGS = frozenset({"standalone", "no-python", "run-path", "monitor-interval-flag
 KEPT = frozenset({"role", "tee", "redirects", "log-dir", "local-ranks-filter", "logs-specs"})
 """Options of torchrun that say nothing of where it runs."""
 
-OTHERS = {
-    "accelerate": "gives its program a plugin and a precision of its own configuration",
-    "gantry": "starts jobs of another scheduler",
-}
+OTHERS = {"gantry": "starts jobs of another scheduler"}
 """Launchers in whose place torchrun may train otherwise without a word, and why."""
 
+MODULES_OF_OTHERS = frozenset({*OTHERS, *LAUNCHERS, *accelerate.NAMES})
 SHOWN = 60
 """Characters of a command that are shown."""
 
@@ -100,6 +99,8 @@ def without_launcher(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, 
         return _of_torchrun(words[1:])
     if name in LAUNCHERS:
         return of_launcher(name, words[1:])
+    if name in accelerate.NAMES:
+        return accelerate.of_accelerate(words[1:])
     if PYTHON.fullmatch(name):
         return _of_python(words[1:])
     if name.endswith(".py"):
@@ -120,7 +121,7 @@ def _of_python(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
             rest.popleft()
     if len(rest) > 1 and rest[0] == "-m" and rest[1] in MODULES:
         return _of_torchrun(list(rest)[2:])
-    if len(rest) > 1 and rest[0] == "-m" and rest[1].partition(".")[0] in {*OTHERS, *LAUNCHERS}:
+    if len(rest) > 1 and rest[0] == "-m" and rest[1].partition(".")[0] in MODULES_OF_OTHERS:
         return without_launcher([rest[1].partition(".")[0], *list(rest)[2:]])
     if not rest or rest[0] == "-c":
         raise JobRefused("python is given no program", "name a file, or a module behind -m")
