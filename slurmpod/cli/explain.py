@@ -79,7 +79,7 @@ def _as_data(rule: AnyRule) -> dict[str, str]:
 INTRODUCTION = """\
 # Rules
 
-Every environment file is held against these rules before anything is deployed:
+Every environment file is checked against these rules before anything is deployed:
 `slurmpod validate environments/dev.yaml`. An error stops every command; a warning is shown and
 passed. `slurmpod explain NET-003` prints one rule in the terminal.
 
