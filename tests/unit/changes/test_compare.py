@@ -93,7 +93,9 @@ def test_a_group_that_goes_is_a_loss_and_one_that_comes_is_none() -> None:
     one = {"cluster": {"groups": [group("a")]}}
     two = {"cluster": {"groups": [group("a"), group("b")]}}
     assert summary(between(one, two)) == [("cluster.groups.b", Kind.IN_PLACE)]
-    assert summary(between(two, one)) == [("cluster.groups.b", Kind.LOSES)]
+    (gone,) = between(two, one)
+    assert summary([gone]) == [("cluster.groups.b", Kind.LOSES)]
+    assert (gone.old["name"], gone.new) == ("b", None)
 
 
 @pytest.mark.parametrize("key", ["volume_kms_key_arn", "root_volume_kms_key_arn"])

@@ -190,3 +190,24 @@ class TestNotebook:
         assert "stops after 60 idle minutes" in instance.note
         assert (volume.name, volume.stays) == ("notebook volume", True)
         assert volume.certainty is Certainty.UNKNOWN
+
+
+class TestByUse:
+    @pytest.mark.parametrize("on_delete", ["retain", "delete"])
+    def test_what_stays_costs_after_the_stacks_are_gone(self, on_delete: str) -> None:
+        found = costs(
+            resolved(
+                monitoring={"prometheus": {}, "observability": {}},
+                lifecycle={"bucket_on_delete": on_delete},
+            ),
+            PRICES,
+        )
+        parts = (Part.MONITORING, Part.LOGS)
+        lines = [(each.name, each.certainty, each.stays) for each in found if each.part in parts]
+        assert lines == [
+            ("CloudWatch", Certainty.UNKNOWN, False),
+            ("Prometheus", Certainty.BY_USE, True),
+            ("CloudWatch", Certainty.BY_USE, True),
+            ("CloudWatch Logs", Certainty.BY_USE, True),
+            ("S3", Certainty.BY_USE, on_delete == "retain"),
+        ]
