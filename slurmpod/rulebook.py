@@ -15,7 +15,8 @@ Checker = TypeVar("Checker", bound=Callable[..., Any])
 class Rule(Value, Generic[Checker]):
     """The facts of one rule, as its documentation shows them.
 
-    `check` yields what breaks it; None for what other parts report under this id.
+    `check` yields what breaks it; None for what other parts report under this id. `reads` names the
+    sections of an environment from which its findings follow, if it checks environments.
     """
 
     id: str
@@ -25,13 +26,18 @@ class Rule(Value, Generic[Checker]):
     source: str
     severity: Severity
     check: Checker | None
+    reads: tuple[str, ...] = ()
 
 
 class Rulebook(Value, Generic[Checker]):
-    """The rules about one thing, in the order of their definition; ids begin with `prefix`."""
+    """The rules about one thing, in the order of their definition; ids begin with `prefix`.
+
+    `reads` goes for all that say nothing else.
+    """
 
     prefix: str
     title: str
+    reads: tuple[str, ...] = ()
     rules: list[Rule[Checker]] = field(default_factory=list)
 
     def rule(
@@ -43,11 +49,13 @@ class Rulebook(Value, Generic[Checker]):
         fix: str,
         source: str,
         severity: Severity = Severity.ERROR,
+        reads: tuple[str, ...] | None = None,
     ) -> Callable[[Checker], Checker]:
         """Register the decorated function as a rule. `title` says how it is when all is well."""
+        sections = self.reads if reads is None else reads
 
         def register(check: Checker) -> Checker:
-            self._add(Rule(rule_id, title, why, fix, source, severity, check))
+            self._add(Rule(rule_id, title, why, fix, source, severity, check, sections))
             return check
 
         return register

@@ -13,7 +13,7 @@ from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.shared_findings import listed_twice
 from slurmpod.rules.sources import ACCOUNTING, FAIR_TREE, QOS_GUIDE, RESOURCE_LIMITS, SACCTMGR
 
-QUALITIES = Area("QOS", "Qualities of service")
+QUALITIES = Area("QOS", "Qualities of service", reads=("slurm",))
 
 PREEMPTION = "https://slurm.schedmd.com/preempt.html"
 MULTIFACTOR = "https://slurm.schedmd.com/priority_multifactor.html"
@@ -150,7 +150,7 @@ def _reached(start: str, preempts: Mapping[str, tuple[str, ...]]) -> set[str]:
     return found
 
 
-ACCOUNTS = Area("ACC", "Accounts")
+ACCOUNTS = Area("ACC", "Accounts", reads=("slurm",))
 
 
 @ACCOUNTS.rule(

@@ -18,7 +18,7 @@ from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.rules.registry import Area, Finding
 
-ARNS = Area("ARN", "Resources that are named by their ARNs")
+ARNS = Area("ARN", "Resources that are named by their ARNs", reads=("region",))
 
 FORM = "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html"
 KEYS = "https://docs.aws.amazon.com/kms/latest/developerguide/multi-region-keys-overview.html"
@@ -62,6 +62,7 @@ def _partition_is_ours(resolved: Resolved) -> Iterator[Finding]:
     why="Nothing can be in a Region that is not there.",
     fix="copy the ARN as AWS shows it",
     source=FORM,
+    reads=(),
 )
 def _region_is_possible(resolved: Resolved) -> Iterator[Finding]:
     for path, arn in named_arns(resolved):
@@ -96,6 +97,7 @@ def _key_is_near(resolved: Resolved) -> Iterator[Finding]:
     fix="check its policy, then accept the warning with 'suppress'",
     source=OTHER_ACCOUNTS,
     severity=Severity.WARNING,
+    reads=("account",),
 )
 def _account_is_ours(resolved: Resolved) -> Iterator[Finding]:
     for path, arn in named_arns(resolved):
@@ -130,6 +132,7 @@ def _is_near(resolved: Resolved) -> Iterator[Finding]:
     "secret, and reading the real one is refused.",
     fix="copy the ARN as 'aws secretsmanager describe-secret' shows it",
     source=f"{SECRETS}auth-and-access_iam-policies.html",
+    reads=(),
 )
 def _secret_is_whole(resolved: Resolved) -> Iterator[Finding]:
     for path, arn in named_arns(resolved):

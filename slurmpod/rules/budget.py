@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from slurmpod.environment.facts import fact
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, PRIVATE_SUBNETS, Area, Finding
 from slurmpod.rules.shared_findings import values_listed_twice
 
-BUDGET = Area("BUD", "Budget")
+BUDGET = Area("BUD", "Budget", reads=("budget",))
 
 NOTIFICATION = (
     "https://docs.aws.amazon.com/aws-cost-management/latest/APIReference/"
@@ -94,6 +94,7 @@ def _addresses_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
     "slurmpod:environment; suppress it if AWS has added the Region since",
     source=RESOURCE_TYPES,
     severity=Severity.WARNING,
+    reads=("budget", "region"),
 )
 def _budgets_are_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     region = resolved.region
@@ -111,6 +112,7 @@ def _budgets_are_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     fix="write what a month of this environment may cost; 'slurmpod plan' says what it does cost",
     source="https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-managing-costs.html",
     severity=Severity.WARNING,
+    reads=("budget", "region", *PRIVATE_SUBNETS, *LIFECYCLE_MODE),
 )
 def _lasts_for_a_day(resolved: Resolved) -> Iterator[Finding]:
     if not resolved.budget:

@@ -10,9 +10,9 @@ from slurmpod.environment.names import account_of_arn, region_of_arn
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.rules.groups import API, GUIDE, known_types
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, Area, Finding
 
-CAPACITY = Area("CAP", "Capacity")
+CAPACITY = Area("CAP", "Capacity", reads=("cluster",))
 
 GROUP_SPECIFICATION = f"{API}API_ClusterInstanceGroupSpecification.html"
 SPOT = f"{GUIDE}sagemaker-hyperpod-spot.html"
@@ -42,6 +42,7 @@ def _minimum_is_below_count(resolved: Resolved) -> Iterator[Finding]:
     "continuous provisioning knows a minimum.",
     fix="write 'provisioning: continuous' under cluster, or remove the key",
     source="https://aws.amazon.com/about-aws/whats-new/2026/05/amazon-sagemaker-hyperpod-mincount",
+    reads=("cluster", *LIFECYCLE_MODE),
 )
 def _minimum_is_continuous(resolved: Resolved) -> Iterator[Finding]:
     for group in resolved.groups:
@@ -72,6 +73,7 @@ def _spot_is_for_workers(resolved: Resolved) -> Iterator[Finding]:
     "there or was taken back. Standard provisioning takes none.",
     fix="write 'provisioning: continuous' under cluster",
     source=SPOT,
+    reads=("cluster", *LIFECYCLE_MODE),
 )
 def _spot_is_continuous(resolved: Resolved) -> Iterator[Finding]:
     for group in resolved.groups:
@@ -100,6 +102,7 @@ def _plan_or_market(resolved: Resolved) -> Iterator[Finding]:
     why="A plan reserves capacity in one Region for one account; CreateCluster finds no other.",
     fix="write the ARN of a plan of this environment's account and Region",
     source=PLANS_FOR_HYPERPOD,
+    reads=("account", "cluster", "region"),
 )
 def _plan_is_ours(resolved: Resolved) -> Iterator[Finding]:
     for group in resolved.groups:
@@ -182,6 +185,7 @@ def _plan_is_used(resolved: Resolved) -> Iterator[Finding]:
     fix="give the groups the zone of the plan",
     source=PLANS,
     severity=Severity.WARNING,
+    reads=("cluster", "network"),
 )
 def _plan_is_in_one_zone(resolved: Resolved) -> Iterator[Finding]:
     zones: dict[str, str] = {}

@@ -20,7 +20,7 @@ from slurmpod.reading.yaml_source import YamlSource
 from slurmpod.resolve import Resolved, resolve
 from slurmpod.rules.areas import all_rules
 from slurmpod.rules.registry import Finding, Rule
-from slurmpod.rules.suppressions import unsuppressed
+from slurmpod.rules.suppressions import ACCEPTS_NOTHING, unsuppressed
 from slurmpod.value import Value
 
 ALL_RULES = tuple(all_rules())
@@ -162,10 +162,23 @@ def _judged(
     return in_file_order(accepted), resolved
 
 
-def _found_in(remains: PartialReading, rules: Sequence[Rule]) -> Iterable[Problem]:
-    from slurmpod.rules.partial import problems_in  # only needed on mistakes of form
+def _found_in(remains: PartialReading, rules: Sequence[Rule]) -> Iterator[Problem]:
+    """Yield the problems of the sections without mistakes of form.
 
-    return problems_in(remains, rules, apply)
+    A rule is heard if it reads no section that has some: what such a section would have said
+    without them is not guessed.
+    """
+    reading, broken = remains.reading, remains.broken
+    if reading.environment is None:
+        return
+    resolved = resolve(reading)
+    heard = [rule for rule in rules if broken.isdisjoint(rule.reads)]
+    found = (problem for rule in heard for problem in apply(rule, resolved, reading.source))
+    problems = (*reading.problems, *found)
+    for problem in unsuppressed(problems, reading.environment.suppress, reading.source):
+        is_known = "suppress" not in broken or problem.severity is Severity.ERROR
+        if is_known and problem.rule != ACCEPTS_NOTHING:
+            yield problem
 
 
 def _problem(rule: Rule, finding: Finding, source: YamlSource) -> Problem:

@@ -10,7 +10,7 @@ from slurmpod.resolve import Resolved
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.shared_findings import values_listed_twice
 
-CHECKS = Area("CHK", "Checks of idle nodes")
+CHECKS = Area("CHK", "Checks of idle nodes", reads=("checks", "cluster"))
 
 PROGRAM = "lifecycle_scripts/slurmpod_checks/judge.py"
 
@@ -36,6 +36,7 @@ def _groups_are_workers(resolved: Resolved) -> Iterator[Finding]:
     why="A second time does nothing; another one may have been meant.",
     fix="remove one of the two",
     source=PROGRAM,
+    reads=("checks",),
 )
 def _values_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
     if checks := resolved.environment.checks:

@@ -18,7 +18,7 @@ from slurmpod.rules.groups import API, CATALOG, GROUPS, GUIDE, known_types, name
 from slurmpod.rules.instance_types import is_plausible, likely_meant
 from slurmpod.rules.registry import Area, Finding
 
-CLUSTER = Area("CLU", "Instance groups")
+CLUSTER = Area("CLU", "Instance groups", reads=("cluster",))
 
 SLURM_GUIDE = f"{GUIDE}sagemaker-hyperpod-lifecycle-best-practices-slurm.html"
 GROUP_SPECIFICATION = f"{API}API_ClusterInstanceGroupSpecification.html"
@@ -65,6 +65,7 @@ def _one_controller(resolved: Resolved) -> Iterator[Finding]:
     "slurm.multi_head. Without it there is one; with it there are at least two.",
     fix="write 1 or remove the key, or describe slurm.multi_head",
     source=f"{GUIDE}sagemaker-hyperpod-multihead-slurm.html",
+    reads=("cluster", "slurm"),
 )
 def _controller_nodes(resolved: Resolved) -> Iterator[Finding]:
     multi_head = resolved.slurm.multi_head
@@ -292,6 +293,7 @@ def _names_differ_in_letters(resolved: Resolved) -> Iterator[Finding]:
     "ml.m5.xlarge",
     source="https://github.com/aws/aws-parallelcluster/pull/6623",
     severity=Severity.WARNING,
+    reads=("cluster", "slurm"),
 )
 def _controller_is_large_enough(resolved: Resolved) -> Iterator[Finding]:
     nodes = sum(group.count for group in resolved.groups_with(Role.WORKER))

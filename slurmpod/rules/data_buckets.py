@@ -11,7 +11,7 @@ from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.shared_findings import values_listed_twice
 from slurmpod.rules.sources import BUCKET_NAMES, LIFECYCLE_SCRIPTS
 
-DATA_BUCKETS = Area("DBK", "Buckets with data, and images")
+DATA_BUCKETS = Area("DBK", "Buckets with data, and images", reads=("identity",))
 
 S3 = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/"
 ECR_PULL = "https://docs.aws.amazon.com/AmazonECR/latest/userguide/image-push-iam.html"
@@ -60,6 +60,7 @@ def _named_once(resolved: Resolved) -> Iterator[Finding]:
     fix="remove the entry, or write 'access: write' if nodes are to delete objects too",
     source=f"{S3}mountpoint.html",
     severity=Severity.WARNING,
+    reads=("identity", "storage"),
 )
 def _not_mounted_already(resolved: Resolved) -> Iterator[Finding]:
     for index, data in enumerate(resolved.identity.data_buckets):
@@ -78,6 +79,7 @@ def _not_mounted_already(resolved: Resolved) -> Iterator[Finding]:
     "become root everywhere.",
     fix="name another bucket, or write 'access: read'",
     source=LIFECYCLE_SCRIPTS,
+    reads=("account", "identity", "name", "region"),
 )
 def _not_our_scripts(resolved: Resolved) -> Iterator[Finding]:
     for index, data in enumerate(resolved.identity.data_buckets):

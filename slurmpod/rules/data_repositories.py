@@ -14,7 +14,7 @@ from slurmpod.rules.file_systems import API, at, new_lustre
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import BUCKET_NAMES
 
-REPOSITORIES = Area("DRA", "Data repositories")
+REPOSITORIES = Area("DRA", "Data repositories", reads=("storage",))
 
 ASSOCIATION = f"{API}/API_DataRepositoryAssociation.html"
 CREATE_ASSOCIATION = f"{API}/API_CreateDataRepositoryAssociation.html"
@@ -169,6 +169,7 @@ def _deletes_objects(resolved: Resolved) -> Iterator[Finding]:
     fix="name another bucket",
     source="https://docs.aws.amazon.com/sagemaker/latest/dg/"
     "sagemaker-hyperpod-lifecycle-best-practices-slurm.html",
+    reads=("account", "name", "region", "storage"),
 )
 def _not_our_scripts(resolved: Resolved) -> Iterator[Finding]:
     for each in new_lustre(resolved):

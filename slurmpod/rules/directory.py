@@ -12,7 +12,7 @@ from slurmpod.rules.lifecycle import is_ours
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import RESOURCE_LIMITS
 
-DIRECTORIES = Area("DIR", "Directory of users")
+DIRECTORIES = Area("DIR", "Directory of users", reads=("access",))
 
 SSSD_LDAP = "https://manpages.ubuntu.com/manpages/jammy/en/man5/sssd-ldap.5.html"
 ANONYMOUS = (
@@ -65,6 +65,7 @@ def _both_or_neither(resolved: Resolved) -> Iterator[Finding]:
     fix="make sure that the servers are in the VPC or connected with it, and accept this",
     source="https://docs.aws.amazon.com/whitepapers/latest/aws-vpc-connectivity-options/welcome.html",
     severity=Severity.WARNING,
+    reads=("access", "network"),
 )
 def _reachable(resolved: Resolved) -> Iterator[Finding]:
     if resolved.access.directory and resolved.network.closed:
@@ -81,6 +82,7 @@ def _reachable(resolved: Resolved) -> Iterator[Finding]:
     "accept this warning",
     source="https://documentation.ubuntu.com/server/how-to/sssd/with-ldap/",
     severity=Severity.WARNING,
+    reads=("access", "cluster", "lifecycle", "name", "network"),
 )
 def _sssd_is_there(resolved: Resolved) -> Iterator[Finding]:
     has_other_images = all(group.settings.image_id for group in resolved.groups)
@@ -112,6 +114,7 @@ def _certificate_is_one(resolved: Resolved) -> Iterator[Finding]:
     fix="name groups in allowed_groups, or add people with sacctmgr and accept this",
     source=RESOURCE_LIMITS,
     severity=Severity.WARNING,
+    reads=("access", "slurm"),
 )
 def _have_accounts(resolved: Resolved) -> Iterator[Finding]:
     directory = resolved.access.directory

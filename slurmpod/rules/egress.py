@@ -13,9 +13,9 @@ from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.network import services_of_a_closed_network
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import PRIVATE_SUBNETS, Area, Finding
 
-WAYS_OUT = Area("OUT", "Ways out of the network")
+WAYS_OUT = Area("OUT", "Ways out of the network", reads=("network",))
 
 NAT_GATEWAYS = "https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html"
 ENDPOINT_SERVICES = (
@@ -73,6 +73,7 @@ def _nodes_have_a_way_out(resolved: Resolved) -> Iterator[Finding]:
     fix="write 'nat: one', or remove the key",
     source=NAT_GATEWAYS,
     severity=Severity.WARNING,
+    reads=PRIVATE_SUBNETS,
 )
 def _per_zone_is_for_several(resolved: Resolved) -> Iterator[Finding]:
     network = resolved.environment.network
@@ -88,6 +89,7 @@ def _per_zone_is_for_several(resolved: Resolved) -> Iterator[Finding]:
     fix="write 'nat: per_zone', or 'nat: one' if that is meant",
     source=NAT_GATEWAYS,
     severity=Severity.WARNING,
+    reads=PRIVATE_SUBNETS,
 )
 def _several_zones_say_how_many(resolved: Resolved) -> Iterator[Finding]:
     network, with_nodes = resolved.environment.network, {group.zone for group in resolved.groups}
@@ -104,6 +106,7 @@ def _several_zones_say_how_many(resolved: Resolved) -> Iterator[Finding]:
     fix="remove the entry",
     source="slurmpod/resolve/network.py",
     severity=Severity.WARNING,
+    reads=("network", "services"),
 )
 def _endpoints_are_named_once(resolved: Resolved) -> Iterator[Finding]:
     network = resolved.environment.network
@@ -173,6 +176,7 @@ def _no_interface_for_gateways(resolved: Resolved) -> Iterator[Finding]:
     fix="name fewer services; suppress it if your quota is larger",
     source=VPC_QUOTAS,
     severity=Severity.WARNING,
+    reads=("monitoring", "network", "services"),
 )
 def _endpoints_within_quota(resolved: Resolved) -> Iterator[Finding]:
     count = len(resolved.network.interface_endpoints)
@@ -214,7 +218,7 @@ def _is_full_name(service: str) -> bool:
     return service.startswith(("com.amazonaws.", "aws."))
 
 
-FLOW_LOGS = Area("FLO", "Flow logs")
+FLOW_LOGS = Area("FLO", "Flow logs", reads=("network",))
 
 SECURITY_HUB = "https://docs.aws.amazon.com/securityhub/latest/userguide/ec2-controls.html#ec2-6"
 

@@ -15,9 +15,9 @@ from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved, ResolvedEndpoint
 from slurmpod.resolve.network import SUBNETS
 from slurmpod.rules.groups import GUIDE
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import PRIVATE_SUBNETS, Area, Finding
 
-ENDPOINTS = Area("END", "An endpoint that serves a model")
+ENDPOINTS = Area("END", "An endpoint that serves a model", reads=("services",))
 
 IN_A_VPC = f"{GUIDE}host-vpc.html"
 LARGE_MODELS = f"{GUIDE}large-model-inference-hosting.html"
@@ -116,6 +116,7 @@ def _type_is_known(resolved: Resolved) -> Iterator[Finding]:
     fix="choose a type that the Region has; suppress it if AWS has added it since",
     source="slurmpod/data/accelerator_zone_ids.json",
     severity=Severity.WARNING,
+    reads=("region", "services"),
 )
 def _type_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     endpoint = resolved.endpoint
@@ -134,6 +135,7 @@ def _type_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     fix="add a zone to network.other_zones; in a deployed environment write "
     "network.private_subnet_cidr as it is, so that it stays",
     source=IN_A_VPC,
+    reads=PRIVATE_SUBNETS,
 )
 def _two_zones(resolved: Resolved) -> Iterator[Finding]:
     zones = set(resolved.network.zones)
@@ -154,6 +156,7 @@ def _two_zones(resolved: Resolved) -> Iterator[Finding]:
     fix="write the URI of the image in this Region: copy it there, or use the Region's own of "
     "AWS's deep learning containers",
     source=OWN_CONTAINERS,
+    reads=("region", "services"),
 )
 def _image_is_near(resolved: Resolved) -> Iterator[Finding]:
     endpoint = resolved.endpoint
@@ -199,6 +202,7 @@ def _last_day_is_a_day(resolved: Resolved) -> Iterator[Finding]:
     fix="remove 'network_isolation: false'; suppress it if the container has to call something",
     source=IN_A_VPC,
     severity=Severity.WARNING,
+    reads=("network", "services"),
 )
 def _is_isolated(resolved: Resolved) -> Iterator[Finding]:
     endpoint = resolved.endpoint

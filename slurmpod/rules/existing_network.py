@@ -12,7 +12,7 @@ from slurmpod.rules.egress import GATEWAY_ENDPOINTS, INTERFACE_ENDPOINTS
 from slurmpod.rules.file_systems import all_file_systems
 from slurmpod.rules.registry import Area, Finding
 
-EXISTING_NETWORK = Area("EXN", "An existing network")
+EXISTING_NETWORK = Area("EXN", "An existing network", reads=("network",))
 
 SUBNETS = "https://docs.aws.amazon.com/vpc/latest/userguide/configure-subnets.html"
 HYPERPOD_VPC = "https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_VpcConfig.html"
@@ -109,6 +109,7 @@ def _ids_are_different(resolved: Resolved) -> Iterator[Finding]:
     fix="write 'has_endpoints: true' where the VPC has them; suppress it if they are to be made",
     source=INTERFACE_ENDPOINTS,
     severity=Severity.WARNING,
+    reads=("monitoring", "network", "services"),
 )
 def _endpoints_are_made_knowingly(resolved: Resolved) -> Iterator[Finding]:
     network, count = resolved.environment.network, len(resolved.network.interface_endpoints)
@@ -172,6 +173,7 @@ def _one_s3_endpoint(resolved: Resolved) -> Iterator[Finding]:
     fix="describe its VPC under network.existing; suppress it if you connect the two VPCs",
     source=LUSTRE_ACCESS,
     severity=Severity.WARNING,
+    reads=("network", "storage"),
 )
 def _file_systems_are_reached(resolved: Resolved) -> Iterator[Finding]:
     if resolved.network.existing is None:
@@ -189,6 +191,7 @@ def _file_systems_are_reached(resolved: Resolved) -> Iterator[Finding]:
     "group in",
     source=LUSTRE_ACCESS,
     severity=Severity.WARNING,
+    reads=("network", "storage"),
 )
 def _file_systems_let_nodes_in(resolved: Resolved) -> Iterator[Finding]:
     existing = resolved.network.existing

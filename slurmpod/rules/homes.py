@@ -13,7 +13,7 @@ from slurmpod.rules.people import at_user, has_people
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import ACCOUNTING, FAIR_TREE, QOS_GUIDE, SACCTMGR
 
-ACCOUNTS_OF_USERS = Area("UAC", "Accounts of users")
+ACCOUNTS_OF_USERS = Area("UAC", "Accounts of users", reads=("access", "slurm"))
 
 
 @ACCOUNTS_OF_USERS.rule(
@@ -102,7 +102,7 @@ def _shares_count(resolved: Resolved) -> Iterator[Finding]:
             yield at_user(known, message, "shares", at_key=True)
 
 
-HOMES = Area("HOM", "Home directories")
+HOMES = Area("HOM", "Home directories", reads=("access", "storage"))
 
 PREREQUISITES = (
     "https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-prerequisites.html"

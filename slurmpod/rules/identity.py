@@ -13,11 +13,11 @@ from slurmpod.problems import Severity, YamlPath
 from slurmpod.reading.policy_files import RULE
 from slurmpod.resolve import Resolved
 from slurmpod.rules.lacking_actions import lacking_actions, needed_by_nodes
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import PRIVATE_SUBNETS, Area, Finding
 from slurmpod.rules.shared_findings import values_listed_twice
 from slurmpod.rules.sources import IAM_QUOTAS
 
-IDENTITY = Area("IDN", "Roles of the nodes")
+IDENTITY = Area("IDN", "Roles of the nodes", reads=("identity",))
 
 IAM = "https://docs.aws.amazon.com/IAM/latest/UserGuide/"
 GRAMMAR = f"{IAM}reference_policies_grammar.html"
@@ -51,6 +51,7 @@ IDENTITY.reported_elsewhere(
     fix="allow them in the boundary ('slurmpod permissions' prints all that nodes need), and renew "
     "the copy",
     source=BOUNDARIES,
+    reads=("access", "account", "identity", "lifecycle", "name", "region", *PRIVATE_SUBNETS),
 )
 def _boundary_leaves_room(resolved: Resolved) -> Iterator[Finding]:
     files = _copies_of_boundary(resolved)
@@ -68,6 +69,10 @@ def _boundary_leaves_room(resolved: Resolved) -> Iterator[Finding]:
     "services.",
     fix="allow them in the boundary, and renew the copy",
     source=BOUNDARIES,
+    reads=(
+        *("account", "identity", "lifecycle", "monitoring", "name", "network", "region"),
+        *("services", "storage"),
+    ),
 )
 def _boundary_leaves_room_for_functions(resolved: Resolved) -> Iterator[Finding]:
     files = _copies_of_boundary(resolved)
@@ -99,6 +104,7 @@ def _boundary_findings(
     fix="allow them to the role ('slurmpod permissions' prints all that nodes need), or name a "
     "copy of the policy that allows them already",
     source=EVALUATION,
+    reads=("access", "account", "identity", "lifecycle", "name", "region", *PRIVATE_SUBNETS),
 )
 def _existing_roles_suffice(resolved: Resolved) -> Iterator[Finding]:
     existing = resolved.identity.existing
@@ -115,6 +121,7 @@ def _existing_roles_suffice(resolved: Resolved) -> Iterator[Finding]:
     "same account and of AWS.",
     fix="name a role or policy of the environment's account",
     source=PASSING_ROLES,
+    reads=("account", "identity"),
 )
 def _own_account(resolved: Resolved) -> Iterator[Finding]:
     for path, arn in _named_arns(resolved):
@@ -158,6 +165,7 @@ def _about_new_roles(resolved: Resolved) -> Iterator[Finding]:
     fix="remove the key, or add the group",
     source=ROLE_OF_A_GROUP,
     severity=Severity.WARNING,
+    reads=("cluster", "identity"),
 )
 def _roles_have_groups(resolved: Resolved) -> Iterator[Finding]:
     existing = resolved.identity.existing
@@ -205,6 +213,7 @@ def _policies_are_named_once(resolved: Resolved) -> Iterator[Finding]:
     "under identity.existing, or accept that users can do this",
     source=LEAST_PRIVILEGE,
     severity=Severity.WARNING,
+    reads=("cluster", "identity", "slurm"),
 )
 def _jobs_have_no_password(resolved: Resolved) -> Iterator[Finding]:
     if resolved.database is None:
@@ -245,6 +254,7 @@ def _nodes_rule_nothing(resolved: Resolved) -> Iterator[Finding]:
     "of the cluster may do this",
     source=LEAST_PRIVILEGE,
     severity=Severity.WARNING,
+    reads=("account", "identity", "name", "region"),
 )
 def _own_roles_are_narrow(resolved: Resolved) -> Iterator[Finding]:
     files = resolved.identity.existing.policy_files if resolved.identity.existing else ()

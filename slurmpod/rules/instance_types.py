@@ -11,9 +11,9 @@ from slurmpod.environment.suggestion import nearest
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.rules.groups import API, CATALOG, known_types
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, Area, Finding
 
-TYPES = Area("TYP", "Instance types")
+TYPES = Area("TYP", "Instance types", reads=("cluster",))
 
 REQUIREMENTS = f"{API}API_ClusterInstanceRequirements.html"
 EFA_TYPES = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html"
@@ -58,6 +58,7 @@ def _no_repetition(resolved: Resolved) -> Iterator[Finding]:
     "CreateCluster refuses a list.",
     fix="write 'provisioning: continuous' under cluster, or one instance_type",
     source=REQUIREMENTS,
+    reads=("cluster", *LIFECYCLE_MODE),
 )
 def _lists_are_continuous(resolved: Resolved) -> Iterator[Finding]:
     for group in resolved.groups:

@@ -13,7 +13,7 @@ from slurmpod.request import is_configured_by_api
 from slurmpod.resolve import Resolved
 from slurmpod.rules.file_systems import EFA_CLIENTS
 from slurmpod.rules.groups import API, GUIDE, known_types
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, Area, Finding
 from slurmpod.rules.sources import ACCOUNTING
 
 READER = re.compile(r"\.cluster-ro-[a-z0-9]+\.[a-z0-9-]+\.rds\.amazonaws\.(com|com\.cn|eu)$")
@@ -26,7 +26,7 @@ REGION_OF_HOST = re.compile(
 FAMILIES_WITHOUT_LUSTRE_OVER_EFA = ("trn2", "trn2u")
 """Families whose EFA FSx does not use (FSx for Lustre user guide, "Configuring EFA clients")."""
 
-LIFECYCLE = Area("LIF", "Lifecycle modes")
+LIFECYCLE = Area("LIF", "Lifecycle modes", reads=LIFECYCLE_MODE)
 
 CONFIGURATION = f"{API}API_ClusterLifeCycleConfig.html"
 SCRIPTS = f"{GUIDE}sagemaker-hyperpod-lifecycle-best-practices-slurm.html"
@@ -102,6 +102,7 @@ def _keys_have_an_effect(resolved: Resolved) -> Iterator[Finding]:
     "and other parameters are written on the controller, by scripts.",
     fix="write 'mode: extended' under lifecycle, or remove the key",
     source=MIGRATION,
+    reads=("slurm", *LIFECYCLE_MODE),
 )
 def _managed_mode_applies_settings(resolved: Resolved) -> Iterator[Finding]:
     if resolved.lifecycle.mode != "managed":
@@ -117,6 +118,7 @@ def _managed_mode_applies_settings(resolved: Resolved) -> Iterator[Finding]:
     why="HyperPod mounts one FSx for Lustre file system; scripts mount the others.",
     fix="write 'mode: extended' under lifecycle, or remove all but one file system",
     source=f"{API}API_ClusterInstanceStorageConfig.html",
+    reads=("storage", *LIFECYCLE_MODE),
 )
 def _managed_mode_mounts_one(resolved: Resolved) -> Iterator[Finding]:
     if resolved.lifecycle.mode == "managed" and len(resolved.lustre) > 1:
@@ -133,6 +135,7 @@ def _managed_mode_mounts_one(resolved: Resolved) -> Iterator[Finding]:
     fix="remove the key, or write 'mode: customer' under lifecycle",
     source=DATABASE,
     severity=Severity.WARNING,
+    reads=("slurm", *LIFECYCLE_MODE),
 )
 def _accounting_is_always_on(resolved: Resolved) -> Iterator[Finding]:
     if is_configured_by_api(resolved) and not resolved.slurm.accounting:
@@ -146,6 +149,7 @@ def _accounting_is_always_on(resolved: Resolved) -> Iterator[Finding]:
     why="With accounting switched off nothing is written to the database.",
     fix="remove 'accounting: false', or the database",
     source=ACCOUNTING,
+    reads=("slurm",),
 )
 def _database_is_used(resolved: Resolved) -> Iterator[Finding]:
     if resolved.database and not resolved.slurm.accounting:
@@ -162,6 +166,7 @@ def _database_is_used(resolved: Resolved) -> Iterator[Finding]:
     "for an older one write 'mode: customer' under lifecycle",
     source=MIGRATION,
     severity=Severity.WARNING,
+    reads=("cluster", *LIFECYCLE_MODE),
 )
 def _image_is_new(resolved: Resolved) -> Iterator[Finding]:
     if not is_configured_by_api(resolved):
@@ -181,6 +186,7 @@ def _image_is_new(resolved: Resolved) -> Iterator[Finding]:
     "image_id of an image that has it, or accept this warning",
     source=MOUNTPOINT,
     severity=Severity.WARNING,
+    reads=("cluster", "lifecycle", "name", "storage"),
 )
 def _mountpoint_is_there(resolved: Resolved) -> Iterator[Finding]:
     if not resolved.s3_mounts or not is_ours(resolved):
@@ -200,6 +206,7 @@ def _mountpoint_is_there(resolved: Resolved) -> Iterator[Finding]:
     fix="remove 'efa' where no other nodes need it, or accept this warning",
     source=EFA_CLIENTS,
     severity=Severity.WARNING,
+    reads=("cluster", "storage"),
 )
 def _efa_clients(resolved: Resolved) -> Iterator[Finding]:
     named = {name for group in resolved.groups for name in group.instance_types}
@@ -218,6 +225,7 @@ def _efa_clients(resolved: Resolved) -> Iterator[Finding]:
     fix="write retain, or remove the key",
     source=SCRIPTS,
     severity=Severity.WARNING,
+    reads=("lifecycle", "protected"),
 )
 def _protected_scripts(resolved: Resolved) -> Iterator[Finding]:
     lifecycle = resolved.environment.lifecycle
@@ -234,6 +242,7 @@ def _protected_scripts(resolved: Resolved) -> Iterator[Finding]:
     fix="name a server of the environment's Region, or suppress it if the networks are connected",
     source="https://slurm.schedmd.com/accounting.html",
     severity=Severity.WARNING,
+    reads=("region", "slurm"),
 )
 def _server_is_near(resolved: Resolved) -> Iterator[Finding]:
     database = resolved.slurm.accounting_database
@@ -250,6 +259,7 @@ def _server_is_near(resolved: Resolved) -> Iterator[Finding]:
     "the reader endpoint of an Aurora cluster refuses to write.",
     fix="name the writer endpoint of a MariaDB or MySQL server, whose usual port is 3306",
     source="https://slurm.schedmd.com/accounting.html",
+    reads=("slurm",),
 )
 def _server_takes_records(resolved: Resolved) -> Iterator[Finding]:
     database = resolved.slurm.accounting_database
@@ -271,6 +281,7 @@ def _server_takes_records(resolved: Resolved) -> Iterator[Finding]:
     fix="remove the key, or accept this warning with what needs it",
     source=f"{GUIDE}sagemaker-hyperpod-ref.html",
     severity=Severity.WARNING,
+    reads=("cluster", "slurm", *LIFECYCLE_MODE),
 )
 def _customer_mode_is_needed(resolved: Resolved) -> Iterator[Finding]:
     is_new = resolved.environment.edition != FIRST

@@ -12,8 +12,8 @@ from slurmpod.permissions import Scope, document, expected_scope, node_roles, po
 from slurmpod.request import cluster_request
 from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import GROUPS
-from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.request import neutral_references
+from slurmpod.rules.registry import PRIVATE_SUBNETS, Area, Finding
+from slurmpod.rules.request import OF_REQUESTS, neutral_references
 
 LIMITS = Area("LIM", "Limits of what is deployed")
 
@@ -37,6 +37,7 @@ CHARACTERS_OF_AN_ID = 50
     "mounted bucket and every subnet is named in them.",
     fix="name fewer buckets or keys of volumes, or write 'roles: per_role' under identity",
     source="https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html",
+    reads=("access", "account", "identity", "lifecycle", "name", "region", *PRIVATE_SUBNETS),
 )
 def _policies(resolved: Resolved) -> Iterator[Finding]:
     size = policy_characters(resolved)
@@ -84,6 +85,7 @@ def _with_id(arn: str) -> str:
     fix="use fewer groups, or name fewer alarms in their rollouts",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/"
     "cloudformation-limits.html",
+    reads=("access", "identity", *OF_REQUESTS),  # without others the record is a little shorter
 )
 def _template(resolved: Resolved) -> Iterator[Finding]:
     size = template_characters(resolved)

@@ -26,7 +26,7 @@ from slurmpod.rules.file_systems import (
 )
 from slurmpod.rules.registry import Area, Finding
 
-LUSTRE = Area("LUS", "FSx for Lustre")
+LUSTRE = Area("LUS", "FSx for Lustre", reads=("storage",))
 
 METADATA = f"{API}/API_CreateFileSystemLustreMetadataConfiguration.html"
 BACKUPS = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-backups-fsx.html"
@@ -217,6 +217,7 @@ def _replicated(resolved: Resolved) -> Iterator[Finding]:
     fix="write 125 or 250, or look up whether FSx offers more there by now",
     source=DEPLOYMENT_TYPES,
     severity=Severity.WARNING,
+    reads=("region", "storage"),
 )
 def _throughput_in_region(resolved: Resolved) -> Iterator[Finding]:
     if resolved.region not in WITH_LITTLE_THROUGHPUT.values:
@@ -234,7 +235,7 @@ def _either(values: Iterable[object]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
-TIERING = Area("TIE", "Intelligent-Tiering")
+TIERING = Area("TIE", "Intelligent-Tiering", reads=("storage",))
 
 READ_CACHE = f"{API}/API_LustreReadCacheConfiguration.html"
 

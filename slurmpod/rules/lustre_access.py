@@ -21,9 +21,9 @@ from slurmpod.rules.file_systems import API, EFA_CLIENTS, at, new_lustre
 from slurmpod.rules.groups import may_have_efa
 from slurmpod.rules.lifecycle import is_ours
 from slurmpod.rules.lustre import WITH_LITTLE_THROUGHPUT
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import PRIVATE_SUBNETS, Area, Finding
 
-ACCESS = Area("LAC", "Access to FSx for Lustre")
+ACCESS = Area("LAC", "Access to FSx for Lustre", reads=("storage",))
 
 EFA = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/efa-file-systems.html"
 ROOT_SQUASH = f"{API}/API_LustreRootSquashConfiguration.html"
@@ -76,6 +76,7 @@ def _efa_capacity(resolved: Resolved) -> Iterator[Finding]:
     fix="choose instance types with EFA, or remove 'efa'",
     source=EFA_CLIENTS,
     severity=Severity.WARNING,
+    reads=("cluster", "network", "storage"),
 )
 def _efa_is_used(resolved: Resolved) -> Iterator[Finding]:
     workers = resolved.groups_with(Role.WORKER)
@@ -99,6 +100,7 @@ def _efa_is_used(resolved: Resolved) -> Iterator[Finding]:
     fix="remove 'efa', or look up whether FSx offers it there by now",
     source="https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-fsx-lustre.html",
     severity=Severity.WARNING,
+    reads=("region", "storage"),
 )
 def _efa_region(resolved: Resolved) -> Iterator[Finding]:
     if resolved.region not in WITH_LITTLE_THROUGHPUT.values:
@@ -155,6 +157,7 @@ def _squash_exceptions(resolved: Resolved) -> Iterator[Finding]:
     fix="name the addresses of the controller's subnet in except_nids, such as "
     "10.0.[128-255].[0-255]@tcp",
     source=ROOT_SQUASH,
+    reads=("lifecycle", "name", *PRIVATE_SUBNETS),
 )
 def _squash_leaves_somebody(resolved: Resolved) -> Iterator[Finding]:
     for each in new_lustre(resolved):

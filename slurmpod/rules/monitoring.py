@@ -10,10 +10,10 @@ from slurmpod.problems import Severity
 from slurmpod.reading.hooks import hook_path
 from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.rules.lifecycle import is_ours
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, Area, Finding
 from slurmpod.rules.shared_findings import values_listed_twice
 
-MONITORING = Area("MON", "Monitoring")
+MONITORING = Area("MON", "Monitoring", reads=("monitoring",))
 
 SUBSCRIBE = "https://docs.aws.amazon.com/sns/latest/dg/sns-create-subscribe-endpoint-to-topic.html"
 NAT = "https://docs.aws.amazon.com/vpc/latest/userguide/vpc-nat-gateway-cloudwatch.html"
@@ -75,6 +75,7 @@ def _subscribers_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
     fix="remove the key, or make an alarm where the gateways are made",
     source=NAT,
     severity=Severity.WARNING,
+    reads=("monitoring", "network"),
 )
 def _there_are_gateways(resolved: Resolved) -> Iterator[Finding]:
     monitoring = resolved.monitoring
@@ -93,6 +94,7 @@ def _there_are_gateways(resolved: Resolved) -> Iterator[Finding]:
     fix="remove the key",
     source=LUSTRE_METRICS,
     severity=Severity.WARNING,
+    reads=("monitoring", "storage"),
 )
 def _there_are_file_systems(resolved: Resolved) -> Iterator[Finding]:
     if resolved.monitoring is None:
@@ -116,6 +118,7 @@ def _there_are_file_systems(resolved: Resolved) -> Iterator[Finding]:
     fix="raise missing_nodes_minutes, or lower lifecycle.step_timeout_seconds",
     source="slurmpod/environment/lifecycle.py",
     severity=Severity.WARNING,
+    reads=("lifecycle", "monitoring", "name"),
 )
 def _nodes_have_the_time(resolved: Resolved) -> Iterator[Finding]:
     if resolved.monitoring is None or not resolved.stacks.lifecycle:
@@ -149,6 +152,7 @@ def _grafana_has_metrics(resolved: Resolved) -> Iterator[Finding]:
     "where AWS has added the Region since",
     source=GRAFANA,
     severity=Severity.WARNING,
+    reads=("monitoring", "region"),
 )
 def _grafana_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     monitoring, region = resolved.monitoring, resolved.region
@@ -169,7 +173,7 @@ def _has_throughput(resolved: Resolved) -> bool:
     return lustre or bool(resolved.openzfs and not resolved.openzfs.settings.existing)
 
 
-METRICS = Area("MET", "Metrics")
+METRICS = Area("MET", "Metrics", reads=("monitoring",))
 
 PROMETHEUS = ("monitoring", "prometheus")
 OBSERVABILITY = ("monitoring", "observability")
@@ -194,6 +198,7 @@ PACKAGES = "prometheus and prometheus-node-exporter"
     "Ubuntu's packages that the image knows",
     source="https://docs.aws.amazon.com/sagemaker/latest/dg/hyperpod-custom-ami-cluster-management.html",
     severity=Severity.WARNING,
+    reads=("cluster", "lifecycle", "monitoring", "name", "network"),
 )
 def _closed_nodes_have_programs(resolved: Resolved) -> Iterator[Finding]:
     if not _asks_for_metrics(resolved) or not resolved.network.closed or not is_ours(resolved):
@@ -218,6 +223,7 @@ def _closed_nodes_have_programs(resolved: Resolved) -> Iterator[Finding]:
     source="https://docs.aws.amazon.com/prometheus/latest/userguide/"
     "AMP-onboard-ingest-metrics.html",
     severity=Severity.WARNING,
+    reads=("monitoring", "name", *LIFECYCLE_MODE),
 )
 def _somebody_sends(resolved: Resolved) -> Iterator[Finding]:
     if _asks_for_metrics(resolved) and not is_ours(resolved):
@@ -233,6 +239,7 @@ def _somebody_sends(resolved: Resolved) -> Iterator[Finding]:
     "and refuses others.",
     fix="write 'provisioning: continuous' under cluster, or remove 'observability'",
     source=EXTENSIONS,
+    reads=("cluster", "monitoring", *LIFECYCLE_MODE),
 )
 def _extension_is_accepted(resolved: Resolved) -> Iterator[Finding]:
     if resolved.monitoring and resolved.monitoring.observability and not resolved.continuous:

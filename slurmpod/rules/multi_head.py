@@ -10,9 +10,9 @@ from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import GUIDE
 from slurmpod.rules.lifecycle import is_ours
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, Area, Finding
 
-MULTI_HEAD = Area("HEA", "Several controllers")
+MULTI_HEAD = Area("HEA", "Several controllers", reads=("slurm",))
 
 GUIDE_TO_IT = f"{GUIDE}sagemaker-hyperpod-multihead-slurm.html"
 MIGRATION = f"{GUIDE}sagemaker-hyperpod-slurm-api-config-migration.html"
@@ -28,6 +28,7 @@ CONTROLLERS_LIMIT = 2
     "has, and so only customer mode.",
     fix="write 'mode: customer' under lifecycle, or remove multi_head",
     source=MIGRATION,
+    reads=("slurm", *LIFECYCLE_MODE),
 )
 def _in_customer_mode(resolved: Resolved) -> Iterator[Finding]:
     if resolved.slurm.multi_head and resolved.lifecycle.mode != "customer":
@@ -54,6 +55,7 @@ def _share_a_database(resolved: Resolved) -> Iterator[Finding]:
     "folder that both mount.",
     fix="name the mount path of a file system, or a folder below it",
     source=GUIDE_TO_IT,
+    reads=("slurm", "storage"),
 )
 def _share_a_folder(resolved: Resolved) -> Iterator[Finding]:
     multi_head = resolved.slurm.multi_head
@@ -71,6 +73,7 @@ def _share_a_folder(resolved: Resolved) -> Iterator[Finding]:
     fix="keep it on PERSISTENT_2",
     source="https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-fsx-lustre.html",
     severity=Severity.WARNING,
+    reads=("slurm", "storage"),
 )
 def _state_is_kept(resolved: Resolved) -> Iterator[Finding]:
     multi_head = resolved.slurm.multi_head
@@ -90,6 +93,7 @@ def _state_is_kept(resolved: Resolved) -> Iterator[Finding]:
     "(DbdBackupHost). slurmpod's scripts set up two.",
     fix="write 2",
     source="https://slurm.schedmd.com/slurmdbd.conf.html",
+    reads=("cluster", "lifecycle", "name", "slurm"),
 )
 def _two_controllers(resolved: Resolved) -> Iterator[Finding]:
     if not resolved.slurm.multi_head or not is_ours(resolved):
@@ -106,6 +110,7 @@ def _two_controllers(resolved: Resolved) -> Iterator[Finding]:
     "interface endpoint, which only reaches topics of the same Region.",
     fix="write 'interface_endpoints: [sns]' under network, and name a topic of the same Region",
     source="https://docs.aws.amazon.com/sns/latest/dg/sns-vpc-endpoint.html",
+    reads=("monitoring", "network", "region", "services", "slurm"),
 )
 def _topic_in_reach(resolved: Resolved) -> Iterator[Finding]:
     multi_head = resolved.slurm.multi_head

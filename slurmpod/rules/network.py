@@ -13,9 +13,9 @@ from slurmpod.resolve.database import ADDRESSES_IN_EACH_SUBNET
 from slurmpod.resolve.network import SECONDARY, SMALLEST_SUBNET_PREFIX, VPC
 from slurmpod.resolve.resolved_network import ADDRESSES_KEPT_BY_AWS
 from slurmpod.resolve.services import service_addresses
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import PRIVATE_SUBNETS, Area, Finding
 
-NETWORK = Area("NET", "Network")
+NETWORK = Area("NET", "Network", reads=PRIVATE_SUBNETS)
 
 VPC_BLOCKS = "https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"
 SUBNET_SIZES = "https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html"
@@ -43,6 +43,7 @@ DOCKER_RANGE = IPv4Network("172.17.0.0/16")
     "be in 100.64.0.0/10",
     source=VPC_BLOCKS,
     severity=Severity.WARNING,
+    reads=("network",),
 )
 def _vpc_is_private(resolved: Resolved) -> Iterator[Finding]:
     for path, block in _blocks(resolved):
@@ -58,6 +59,7 @@ def _vpc_is_private(resolved: Resolved) -> Iterator[Finding]:
     fix="choose a range outside 172.17.0.0/16",
     source=VPC_BLOCKS,
     severity=Severity.WARNING,
+    reads=("network",),
 )
 def _vpc_is_not_dockers(resolved: Resolved) -> Iterator[Finding]:
     for path, block in _blocks(resolved):
@@ -199,7 +201,7 @@ def _has_a_share(subnet: Subnet) -> bool:
     return subnet.path in {VPC, SECONDARY}
 
 
-ADDRESS_BLOCKS = Area("BLK", "Blocks of the VPC")
+ADDRESS_BLOCKS = Area("BLK", "Blocks of the VPC", reads=("network",))
 
 RESTRICTIONS = f"{VPC_BLOCKS}#add-cidr-block-restrictions"
 
@@ -289,6 +291,7 @@ def may_stand_beside(block: IPv4Network, earlier: IPv4Network) -> bool:
     fix="remove the block, or place a private_subnet_cidr in it",
     source="slurmpod/resolve/network.py",
     severity=Severity.WARNING,
+    reads=PRIVATE_SUBNETS,
 )
 def _secondary_blocks_are_used(resolved: Resolved) -> Iterator[Finding]:
     subnets = [subnet.cidr for subnet in resolved.network.private if subnet.cidr]

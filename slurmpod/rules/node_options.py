@@ -19,9 +19,9 @@ from slurmpod.rules.lifecycle import (
     needed,
 )
 from slurmpod.rules.people import has_people
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, Area, Finding
 
-NODE_OPTIONS = Area("NOD", "What is asked of nodes")
+NODE_OPTIONS = Area("NOD", "What is asked of nodes", reads=("lifecycle",))
 
 ADOPT = "https://slurm.schedmd.com/pam_slurm_adopt.html"
 
@@ -46,6 +46,7 @@ def asked_of_nodes(resolved: Resolved) -> Iterator[YamlPath]:
     why="HyperPod then sets up nodes without scripts, and its API has no field for this.",
     fix="write 'mode: extended' under lifecycle, or remove the key",
     source=SCRIPTS,
+    reads=("access", "checks", "storage", *LIFECYCLE_MODE),
 )
 def _managed_mode_does_it(resolved: Resolved) -> Iterator[Finding]:
     if resolved.lifecycle.mode == "managed":
@@ -61,6 +62,7 @@ def _managed_mode_does_it(resolved: Resolved) -> Iterator[Finding]:
     fix="choose a type with NVMe disks for a group, or remove the key",
     source=CATALOG,
     severity=Severity.WARNING,
+    reads=("cluster", "storage"),
 )
 def _disks_are_there(resolved: Resolved) -> Iterator[Finding]:
     if not resolved.environment.storage.scratch or not all_types_known(resolved):
@@ -76,6 +78,7 @@ def _disks_are_there(resolved: Resolved) -> Iterator[Finding]:
     "mount, and where root may write: one that this environment makes, without root squash.",
     fix="add such a file system under storage, or remove the key",
     source="lifecycle_scripts/slurmpod_lifecycle/steps/ssh_between_nodes.py",
+    reads=("access", "lifecycle", "name", "storage"),
 )
 def _keys_are_shared(resolved: Resolved) -> Iterator[Finding]:
     if not resolved.environment.access.ssh_between_nodes or not is_ours(resolved):
@@ -94,6 +97,7 @@ def _keys_are_shared(resolved: Resolved) -> Iterator[Finding]:
     fix="list people under access.users or name their directory, or remove the key",
     source=ADOPT,
     severity=Severity.WARNING,
+    reads=("access", "lifecycle", "name"),
 )
 def _people_are_there(resolved: Resolved) -> Iterator[Finding]:
     is_wanted = resolved.environment.access.ssh_needs_job and is_ours(resolved)
@@ -108,6 +112,7 @@ def _people_are_there(resolved: Resolved) -> Iterator[Finding]:
     fix="add a group of this role, or remove the key",
     source=SCRIPTS,
     severity=Severity.WARNING,
+    reads=("cluster", "lifecycle"),
 )
 def _hooks_run_somewhere(resolved: Resolved) -> Iterator[Finding]:
     for role in Role:
@@ -126,6 +131,7 @@ def _hooks_run_somewhere(resolved: Resolved) -> Iterator[Finding]:
     fix="remove 'ssh_needs_job: true', or submit jobs with --requeue and accept this warning",
     source="lifecycle_scripts/slurmpod_lifecycle/steps/job_bound_ssh.py",
     severity=Severity.WARNING,
+    reads=("access", "cluster", "lifecycle", "name"),
 )
 def _jobs_resume(resolved: Resolved) -> Iterator[Finding]:
     is_wanted = resolved.environment.access.ssh_needs_job and is_ours(resolved)
@@ -143,6 +149,7 @@ def _jobs_resume(resolved: Resolved) -> Iterator[Finding]:
     "group the image_id of an image that has it, or accept this warning",
     source=ADOPT,
     severity=Severity.WARNING,
+    reads=("access", "cluster", "lifecycle", "name"),
 )
 def _module_is_there(resolved: Resolved) -> Iterator[Finding]:
     if not resolved.environment.access.ssh_needs_job or not is_ours(resolved):
@@ -167,7 +174,7 @@ HOOKS.reported_elsewhere(
 )
 
 
-ARTEFACTS = Area("ART", "Packages for nodes")
+ARTEFACTS = Area("ART", "Packages for nodes", reads=("lifecycle",))
 
 MODEL = "slurmpod/environment/lifecycle.py"
 ENROOT = "https://github.com/NVIDIA/enroot/blob/main/doc/installation.md"
@@ -201,6 +208,7 @@ def _listed_once(resolved: Resolved) -> Iterator[Finding]:
     fix="remove the entry, or correct its architecture",
     source=CATALOG,
     severity=Severity.WARNING,
+    reads=("cluster", "lifecycle"),
 )
 def _for_nodes_that_there_are(resolved: Resolved) -> Iterator[Finding]:
     if not all_types_known(resolved):
@@ -223,6 +231,7 @@ def _for_nodes_that_there_are(resolved: Resolved) -> Iterator[Finding]:
     "access.ssh_needs_job",
     source=MODEL,
     severity=Severity.WARNING,
+    reads=("access", "lifecycle", "storage"),
 )
 def _is_of_use(resolved: Resolved) -> Iterator[Finding]:
     wanted = needed(resolved)
@@ -240,6 +249,7 @@ def _is_of_use(resolved: Resolved) -> Iterator[Finding]:
     "accept the warning where the image has them",
     source=ENROOT,
     severity=Severity.WARNING,
+    reads=("cluster", "lifecycle", "name", "network"),
 )
 def _containers_without_internet(resolved: Resolved) -> Iterator[Finding]:
     containers = resolved.environment.lifecycle.containers

@@ -13,7 +13,7 @@ from slurmpod.rules.groups import GUIDE
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import DELETION_POLICY
 
-NOTEBOOKS = Area("NOT", "A notebook instance")
+NOTEBOOKS = Area("NOT", "A notebook instance", reads=("services",))
 
 INTERNET = f"{GUIDE}appendix-notebook-and-internet-access.html"
 ROOT = f"{GUIDE}nbi-root-access.html"
@@ -44,6 +44,7 @@ def _type_is_known(resolved: Resolved) -> Iterator[Finding]:
     fix="choose a type that the Region has; suppress it if AWS has added it since",
     source="slurmpod/data/accelerator_zone_ids.json",
     severity=Severity.WARNING,
+    reads=("region", "services"),
 )
 def _type_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     notebook = resolved.notebook
@@ -61,6 +62,7 @@ def _type_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     "the closed network keeps in, the notebook lets out.",
     fix="remove 'direct_internet: true', or 'closed: true'",
     source=INTERNET,
+    reads=("network", "services"),
 )
 def _closed_stays_closed(resolved: Resolved) -> Iterator[Finding]:
     notebook = resolved.notebook
@@ -78,6 +80,7 @@ def _closed_stays_closed(resolved: Resolved) -> Iterator[Finding]:
     "a root_squash",
     source=ROOT,
     severity=Severity.WARNING,
+    reads=("services", "storage"),
 )
 def _root_is_squashed(resolved: Resolved) -> Iterator[Finding]:
     notebook = resolved.notebook
@@ -97,6 +100,7 @@ def _root_is_squashed(resolved: Resolved) -> Iterator[Finding]:
     "instance with its volume.",
     fix="write 'on_delete: retain', or remove the protection",
     source=DELETION_POLICY,
+    reads=("protected", "services"),
 )
 def _protected_keeps_files(resolved: Resolved) -> Iterator[Finding]:
     notebook = resolved.notebook
@@ -112,6 +116,7 @@ def _protected_keeps_files(resolved: Resolved) -> Iterator[Finding]:
     fix="write retain; where the files can be lost, accept the warning with 'suppress'",
     source=DELETION_POLICY,
     severity=Severity.WARNING,
+    reads=("protected", "services"),
 )
 def _files_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
     notebook = resolved.notebook
@@ -129,6 +134,7 @@ def _files_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
     "suppress it if you add routes of your own",
     source=INTERNET,
     severity=Severity.WARNING,
+    reads=("monitoring", "network", "services"),
 )
 def _can_stop_itself(resolved: Resolved) -> Iterator[Finding]:
     notebook, network = resolved.notebook, resolved.network

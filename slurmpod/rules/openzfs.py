@@ -13,7 +13,7 @@ from slurmpod.rules.file_systems import API, OPENZFS, new_openzfs
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import BUCKET_NAMES
 
-ZFS = Area("ZFS", "FSx for OpenZFS")
+ZFS = Area("ZFS", "FSx for OpenZFS", reads=("storage",))
 
 CREATE_OPENZFS = f"{API}/API_CreateFileSystemOpenZFSConfiguration.html"
 PERFORMANCE = "https://docs.aws.amazon.com/fsx/latest/OpenZFSGuide/performance.html"
@@ -83,6 +83,7 @@ def _iops(resolved: Resolved) -> Iterator[Finding]:
     fix="choose another deployment_type, or look up whether FSx offers it there by now",
     source=REGIONS,
     severity=Severity.WARNING,
+    reads=("region", "storage"),
 )
 def _region(resolved: Resolved) -> Iterator[Finding]:
     openzfs = new_openzfs(resolved)
@@ -95,7 +96,7 @@ def _region(resolved: Resolved) -> Iterator[Finding]:
         yield Finding((*OPENZFS, "deployment_type"), message)
 
 
-BUCKETS = Area("BKT", "Buckets as folders")
+BUCKETS = Area("BKT", "Buckets as folders", reads=("storage",))
 
 MOUNTPOINT = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/mountpoint.html"
 
@@ -158,6 +159,7 @@ def _mounted_once(resolved: Resolved) -> Iterator[Finding]:
     fix="mount another bucket, or write 'read_only: true'",
     source="https://docs.aws.amazon.com/sagemaker/latest/dg/"
     "sagemaker-hyperpod-lifecycle-best-practices-slurm.html",
+    reads=("account", "name", "region", "storage"),
 )
 def _not_our_scripts(resolved: Resolved) -> Iterator[Finding]:
     for index, mount in enumerate(resolved.s3_mounts):

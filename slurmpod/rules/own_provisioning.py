@@ -20,9 +20,9 @@ from slurmpod.rules.groups import GUIDE
 from slurmpod.rules.lifecycle import SCRIPTS
 from slurmpod.rules.multi_head import GUIDE_TO_IT
 from slurmpod.rules.own_scripts import FOLDER
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, Area, Finding
 
-PROVISIONING_FILE = Area("PPF", "A provisioning_parameters.json of your own")
+PROVISIONING_FILE = Area("PPF", "A provisioning_parameters.json of your own", reads=LIFECYCLE_MODE)
 
 MIGRATION = f"{GUIDE}sagemaker-hyperpod-slurm-api-config-migration.html"
 
@@ -36,6 +36,7 @@ LUSTRE_KEYS = ("fsx_dns_name", "fsx_mountname")
     "worker_groups from it. With any other workload manager than slurm, Slurm is not set up.",
     fix="correct it, or remove the file: slurmpod then adds one",
     source=SCRIPTS,
+    reads=("lifecycle",),
 )
 def _has_the_form(resolved: Resolved) -> Iterator[Finding]:
     content = content_of_parameters(resolved)
@@ -56,6 +57,7 @@ def _has_the_form(resolved: Resolved) -> Iterator[Finding]:
     why="HyperPod looks the names up in the cluster. A wrong one fails the first node that starts.",
     fix="use the names of cluster.groups, or remove the file: slurmpod then adds one",
     source=SCRIPTS,
+    reads=("cluster", *LIFECYCLE_MODE),
 )
 def _groups_are_right(resolved: Resolved) -> Iterator[Finding]:
     document = parameters(resolved)
@@ -80,6 +82,7 @@ def _groups_are_right(resolved: Resolved) -> Iterator[Finding]:
     "names in the environment only.",
     fix="say the same in both, or remove the file: slurmpod then adds one",
     source=SCRIPTS,
+    reads=("cluster", *LIFECYCLE_MODE),
 )
 def _partitions_are_the_same(resolved: Resolved) -> Iterator[Finding]:
     document = parameters(resolved)
@@ -101,6 +104,7 @@ def _partitions_are_the_same(resolved: Resolved) -> Iterator[Finding]:
     "the environment's own is not mounted.",
     fix="use the names of storage.lustre.existing, or remove the file: slurmpod then adds one",
     source=SCRIPTS,
+    reads=("region", "storage", *LIFECYCLE_MODE),
 )
 def _mounts_existing(resolved: Resolved) -> Iterator[Finding]:
     document = parameters(resolved)
@@ -121,6 +125,7 @@ def _mounts_existing(resolved: Resolved) -> Iterator[Finding]:
     "storage as an existing one",
     source=SCRIPTS,
     severity=Severity.WARNING,
+    reads=("region", "storage", *LIFECYCLE_MODE),
 )
 def _mounts_no_stranger(resolved: Resolved) -> Iterator[Finding]:
     document = parameters(resolved)
@@ -152,6 +157,7 @@ def _not_in_extended_mode(resolved: Resolved) -> Iterator[Finding]:
     "several controllers only when it is there.",
     fix="say the same in both, or remove the file: slurmpod then adds one",
     source=GUIDE_TO_IT,
+    reads=("slurm", *LIFECYCLE_MODE),
 )
 def _controllers_are_the_same(resolved: Resolved) -> Iterator[Finding]:
     document, multi_head = parameters(resolved), resolved.slurm.multi_head
@@ -172,6 +178,7 @@ def _controllers_are_the_same(resolved: Resolved) -> Iterator[Finding]:
     "scripts mount it otherwise",
     source=SCRIPTS,
     severity=Severity.WARNING,
+    reads=("storage", *LIFECYCLE_MODE),
 )
 def _says_how_to_mount(resolved: Resolved) -> Iterator[Finding]:
     document, lustre = parameters(resolved), resolved.environment.storage.lustre

@@ -15,10 +15,10 @@ from slurmpod.resolve import Resolved
 from slurmpod.rules.egress import COMMANDS, needs_internet
 from slurmpod.rules.lifecycle import APPLIED_BY_SCRIPTS, SCRIPTS
 from slurmpod.rules.node_options import asked_of_nodes
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, Area, Finding
 from slurmpod.value import Value
 
-OWN_SCRIPTS = Area("OWN", "Lifecycle scripts of your own")
+OWN_SCRIPTS = Area("OWN", "Lifecycle scripts of your own", reads=("lifecycle",))
 
 TROUBLESHOOTING = (
     "https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-troubleshooting-slurm.html"
@@ -74,6 +74,7 @@ OWN_SCRIPTS.reported_elsewhere(
     why="HyperPod starts one script by its name, and fails every node when it is not there.",
     fix="put it at the top of the folder, or name another one in lifecycle.entry_script",
     source=SCRIPTS,
+    reads=LIFECYCLE_MODE,
 )
 def _entry_is_there(resolved: Resolved) -> Iterator[Finding]:
     own, entry = resolved.lifecycle.own_scripts, resolved.lifecycle.entry_script
@@ -93,6 +94,7 @@ def _entry_is_there(resolved: Resolved) -> Iterator[Finding]:
     fix="begin the script with #!/bin/bash",
     source="https://man7.org/linux/man-pages/man2/execve.2.html",
     severity=Severity.WARNING,
+    reads=LIFECYCLE_MODE,
 )
 def _entry_has_a_shebang(resolved: Resolved) -> Iterator[Finding]:
     own, entry = resolved.lifecycle.own_scripts, resolved.lifecycle.entry_script
@@ -128,6 +130,7 @@ def _linux_text(resolved: Resolved) -> Iterator[Finding]:
     fix="remove the lines, or use lifecycle mode customer",
     source=SCRIPTS,
     severity=Severity.WARNING,
+    reads=LIFECYCLE_MODE,
 )
 def _slurm_runs_already(resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts
@@ -145,6 +148,7 @@ def _slurm_runs_already(resolved: Resolved) -> Iterator[Finding]:
     fix="start slurmctld on the controller and slurmd on the other nodes, or use extended mode",
     source=SCRIPTS,
     severity=Severity.WARNING,
+    reads=LIFECYCLE_MODE,
 )
 def _somebody_starts_slurm(resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts
@@ -162,6 +166,7 @@ def _somebody_starts_slurm(resolved: Resolved) -> Iterator[Finding]:
     fix="bring it in the image, in the folder or through S3, or write 'closed: false'",
     source=SCRIPTS,
     severity=Severity.WARNING,
+    reads=("lifecycle", "network"),
 )
 def _stays_inside(resolved: Resolved) -> Iterator[Finding]:
     for place, name, text in texts_of(resolved) if resolved.network.closed else ():
@@ -178,6 +183,7 @@ def _stays_inside(resolved: Resolved) -> Iterator[Finding]:
     fix="use the environment's names, or find the role in provisioning_parameters.json",
     source=SCRIPTS,
     severity=Severity.WARNING,
+    reads=("cluster", "lifecycle"),
 )
 def _groups_are_known(resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts
@@ -227,6 +233,7 @@ def _no_secrets(resolved: Resolved) -> Iterator[Finding]:
     fix="do it in your scripts, and accept this warning, or remove the key",
     source="slurmpod/bundle/bundle.py",
     severity=Severity.WARNING,
+    reads=("access", "checks", "slurm", "storage", *LIFECYCLE_MODE),
 )
 def _somebody_does_it(resolved: Resolved) -> Iterator[Finding]:
     if not resolved.lifecycle.own_scripts:

@@ -12,10 +12,10 @@ from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 from slurmpod.resolve.slurm import NORMAL
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, Area, Finding
 from slurmpod.rules.shared_findings import listed_twice
 
-SLURM = Area("SLU", "Slurm")
+SLURM = Area("SLU", "Slurm", reads=("cluster",))
 
 SLURM_CONFIGURATION = (
     "https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_ClusterSlurmConfig.html"
@@ -73,7 +73,7 @@ def _partition_is_free(resolved: Resolved) -> Iterator[Finding]:
             yield Finding(path, f"the partition '{group.partition}' is taken: {reason}")
 
 
-PARTITIONS = Area("PAR", "Limits of partitions")
+PARTITIONS = Area("PAR", "Limits of partitions", reads=("slurm",))
 
 SLURM_CONF = "https://slurm.schedmd.com/slurm.conf.html"
 PARTITION_LINES = f"{SLURM_CONF}#SECTION_PARTITION-CONFIGURATION"
@@ -90,6 +90,7 @@ HYPERPOD_REFERENCE = (
     "another one would be limits of nothing.",
     fix="name a partition that a worker group has",
     source=HYPERPOD_REFERENCE,
+    reads=("cluster", "slurm"),
 )
 def _partition_exists(resolved: Resolved) -> Iterator[Finding]:
     known = [group.partition for group in resolved.groups if group.partition]
@@ -172,6 +173,7 @@ def _no_time_is_zero(resolved: Resolved) -> Iterator[Finding]:
     fix="lower max_nodes, or remove it",
     source=f"{SLURM_CONF}#OPT_MaxNodes",
     severity=Severity.WARNING,
+    reads=("cluster", "slurm"),
 )
 def _max_nodes_is_reachable(resolved: Resolved) -> Iterator[Finding]:
     for path, partition in _partitions(resolved):
@@ -189,6 +191,7 @@ def _max_nodes_is_reachable(resolved: Resolved) -> Iterator[Finding]:
     fix="give 'dev' limits too, for example an entry with 'name: dev' and max_time",
     source=HYPERPOD_REFERENCE,
     severity=Severity.WARNING,
+    reads=("slurm", *LIFECYCLE_MODE),
 )
 def _dev_is_limited(resolved: Resolved) -> Iterator[Finding]:
     partitions = list(_partitions(resolved))

@@ -10,11 +10,11 @@ from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity
 from slurmpod.reading.users_file import RULE
 from slurmpod.resolve import KnownGroup, KnownUser, Resolved
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, Area, Finding
 from slurmpod.rules.sources import ACCESS_NODES, LIFECYCLE_SCRIPTS
 from slurmpod.value import Value
 
-PEOPLE = Area("USR", "Users and groups")
+PEOPLE = Area("USR", "Users and groups", reads=("access",))
 
 USERADD = "https://man7.org/linux/man-pages/man8/useradd.8.html"
 UID = "https://man7.org/linux/man-pages/man5/passwd.5.html"
@@ -153,6 +153,7 @@ def _groups_are_defined(resolved: Resolved) -> Iterator[Finding]:
     "managed mode no script runs.",
     fix="write 'mode: extended' or 'mode: customer' under lifecycle, or remove the key",
     source=LIFECYCLE_SCRIPTS,
+    reads=("access", *LIFECYCLE_MODE),
 )
 def _somebody_makes_them(resolved: Resolved) -> Iterator[Finding]:
     if resolved.lifecycle.mode == "managed":
@@ -166,6 +167,7 @@ def _somebody_makes_them(resolved: Resolved) -> Iterator[Finding]:
     fix="create the users in your scripts, and remove the key",
     source=LIFECYCLE_SCRIPTS,
     severity=Severity.WARNING,
+    reads=("access", *LIFECYCLE_MODE),
 )
 def _own_scripts_make_their_own(resolved: Resolved) -> Iterator[Finding]:
     if resolved.environment.lifecycle.scripts and resolved.lifecycle.mode != "managed":

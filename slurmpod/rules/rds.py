@@ -12,7 +12,7 @@ from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.database import USER
 from slurmpod.resolve.network import SUBNETS
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, PRIVATE_SUBNETS, Area, Finding
 from slurmpod.rules.sources import DELETION_POLICY
 from slurmpod.value import Value
 
@@ -61,7 +61,7 @@ def _minutes(time: str) -> int:
     return int(hours) * 60 + int(minutes)
 
 
-RDS = Area("RDS", "A database server for job records")
+RDS = Area("RDS", "A database server for job records", reads=("slurm",))
 
 USER_GUIDE = "https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/"
 CREATION = "https://docs.aws.amazon.com/AmazonRDS/latest/APIReference/API_CreateDBInstance.html"
@@ -124,6 +124,7 @@ def could_be_class(name: str) -> bool:
     fix="add a zone to network.other_zones, where a private_subnet_cidr of /28 is enough; in a "
     "deployed environment write network.private_subnet_cidr as it is, so that it stays",
     source=SUBNET_GROUPS,
+    reads=PRIVATE_SUBNETS,
 )
 def _two_zones(resolved: Resolved) -> Iterator[Finding]:
     zones = set(resolved.network.zones)
@@ -156,6 +157,7 @@ def _one_database(resolved: Resolved) -> Iterator[Finding]:
     why=f"RDS refuses a limit that is less than {LEAST_GROWTH_PERCENT} percent above the storage.",
     fix="write a larger max_storage_gib, or remove the key",
     source=AUTOSCALING,
+    reads=("name", "slurm"),
 )
 def _has_room_to_grow(resolved: Resolved) -> Iterator[Finding]:
     rds = resolved.slurm.rds
@@ -209,6 +211,7 @@ def _windows_are_apart(resolved: Resolved) -> Iterator[Finding]:
     "server with its stack, and its backups with it.",
     fix="write 'on_delete: retain' or snapshot, or remove the protection",
     source=DELETION_POLICY,
+    reads=("protected", "slurm"),
 )
 def _protected_keeps_records(resolved: Resolved) -> Iterator[Finding]:
     rds = resolved.slurm.rds
@@ -225,6 +228,7 @@ def _protected_keeps_records(resolved: Resolved) -> Iterator[Finding]:
     "'suppress'",
     source=DELETION_POLICY,
     severity=Severity.WARNING,
+    reads=("protected", "slurm"),
 )
 def _records_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
     rds = resolved.slurm.rds
@@ -262,6 +266,7 @@ def _sizes_of_family(name: str) -> str:
     "secret a long schedule by hand, and accept this warning",
     source=ROTATION,
     severity=Severity.WARNING,
+    reads=("slurm", *LIFECYCLE_MODE),
 )
 def _somebody_tells_slurmdbd(resolved: Resolved) -> Iterator[Finding]:
     if resolved.slurm.rds and resolved.lifecycle.mode == "managed":
@@ -310,6 +315,7 @@ def _class_is_known(resolved: Resolved) -> Iterator[Finding]:
     "The copies are in the bucket of the scripts, and go with it where it is deleted.",
     fix="remove records_backup; in extended and managed mode slurm.rds keeps the records",
     source="https://slurm.schedmd.com/accounting.html",
+    reads=("slurm", *LIFECYCLE_MODE),
 )
 def _saves_its_own_records(resolved: Resolved) -> Iterator[Finding]:
     slurm, lifecycle = resolved.slurm, resolved.lifecycle

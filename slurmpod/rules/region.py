@@ -29,11 +29,11 @@ from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.resolve.network import SUBNETS
 from slurmpod.rules.groups import has_efa
 from slurmpod.rules.rds import ZONES_OF_RDS
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import PRIVATE_SUBNETS, Area, Finding
 
 OTHER_ZONES = ("network", "other_zones")
 
-REGION = Area("REG", "Region")
+REGION = Area("REG", "Region", reads=("cluster", "network", "region"))
 
 HYPERPOD = "https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod.html"
 ZONES_GUIDE = (
@@ -52,6 +52,7 @@ ZONE_IDS = "https://docs.aws.amazon.com/ram/latest/userguide/working-with-az-ids
     "counts them one by one. Another name is mistyped.",
     fix="write the name of a Region, such as us-west-2",
     source="https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html",
+    reads=("region",),
 )
 def _region_is_possible(resolved: Resolved) -> Iterator[Finding]:
     region = resolved.region
@@ -130,6 +131,7 @@ def _zone_ids_are_known(resolved: Resolved) -> Iterator[Finding]:
     "added the Region since",
     source=HYPERPOD,
     severity=Severity.WARNING,
+    reads=("region",),
 )
 def _region_has_hyperpod(resolved: Resolved) -> Iterator[Finding]:
     region = resolved.region
@@ -192,7 +194,7 @@ def _last_known(region: str, zone: str) -> str:
     return f"zones of {region} are {region}a to {region}{'abcdef'[last - 1]}"
 
 
-ZONES = Area("ZON", "Availability Zones")
+ZONES = Area("ZON", "Availability Zones", reads=("cluster", "network"))
 
 EFA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html"
 DATA_TRANSFER = "https://aws.amazon.com/ec2/pricing/on-demand/"
@@ -209,6 +211,7 @@ OFFERINGS = "slurmpod/data/accelerator_zone_ids.json"
     why="There is one private subnet per zone; network.zone has one already.",
     fix="remove the entry, or write another zone",
     source="slurmpod/environment/network.py",
+    reads=("network",),
 )
 def _zones_are_named_once(resolved: Resolved) -> Iterator[Finding]:
     network = resolved.environment.network
@@ -241,6 +244,7 @@ def _zones_are_in_one_form(resolved: Resolved) -> Iterator[Finding]:
     why="Nodes need a subnet in their zone.",
     fix="add the zone to the network, or place the group elsewhere",
     source=OVERRIDE_VPC,
+    reads=PRIVATE_SUBNETS,
 )
 def _groups_are_in_the_network(resolved: Resolved) -> Iterator[Finding]:
     known = {resolved.network.zone, *resolved.network.zones}
@@ -284,6 +288,7 @@ def _efa_partitions_are_in_one_zone(resolved: Resolved) -> Iterator[Finding]:
     fix="place the group in the zone of the file systems; suppress it if capacity is elsewhere",
     source=DATA_TRANSFER,
     severity=Severity.WARNING,
+    reads=("cluster", "network", "storage"),
 )
 def _workers_are_near_file_systems(resolved: Resolved) -> Iterator[Finding]:
     zones = {each.zone for each in (*resolved.lustre, resolved.openzfs) if each}
@@ -301,6 +306,7 @@ def _workers_are_near_file_systems(resolved: Resolved) -> Iterator[Finding]:
     fix="choose a zone that has the type; suppress it if AWS has added the zone since",
     source=OFFERINGS,
     severity=Severity.WARNING,
+    reads=("cluster", "network", "region"),
 )
 def _types_are_in_their_zone(resolved: Resolved) -> Iterator[Finding]:
     for place, name, group in _types(resolved):
@@ -318,6 +324,7 @@ def _types_are_in_their_zone(resolved: Resolved) -> Iterator[Finding]:
     fix="choose a Region that has the type; suppress it if AWS has added the Region since",
     source=OFFERINGS,
     severity=Severity.WARNING,
+    reads=("cluster", "region"),
 )
 def _types_are_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     for place, name, _group in _types(resolved):
@@ -336,6 +343,7 @@ def _types_are_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     fix="place a group there, or remove the zone",
     source=OVERRIDE_VPC,
     severity=Severity.WARNING,
+    reads=("cluster", "network", "services", "slurm"),
 )
 def _zones_are_used(resolved: Resolved) -> Iterator[Finding]:
     used = {resolved.network.zone, *(group.zone for group in resolved.groups)}

@@ -13,6 +13,12 @@ Checker = Callable[[Resolved], Iterable["Finding"]]
 
 Rule = rulebook.Rule["Checker"]
 
+LIFECYCLE_MODE = ("edition", "lifecycle")
+"""Sections from which the lifecycle mode follows, and other defaults of the edition."""
+
+PRIVATE_SUBNETS = ("cluster", "monitoring", "network", "services", "slurm", "storage")
+"""Sections from which the private subnets follow: all that has addresses in them."""
+
 
 class Finding(Value):
     """One place that breaks a rule.
@@ -30,4 +36,7 @@ class Finding(Value):
 
 
 class Area(rulebook.Rulebook["Checker"]):
-    """The rules of one area of an environment."""
+    """The rules of one area of an environment.
+
+    In a file with mistakes of form, rules that read a section with some are silent.
+    """

@@ -19,10 +19,16 @@ from slurmpod.problems import YamlPath
 from slurmpod.request import References, cluster_request
 from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import GROUPS
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, Area, Finding
 from slurmpod.value import Value
 
-REQUEST = Area("REQ", "The request to HyperPod")
+OF_REQUESTS = (
+    *("account", "cluster", "name", "network", "region", "slurm", "storage", "tags"),
+    *LIFECYCLE_MODE,
+)
+"""Sections from which a request follows."""
+
+REQUEST = Area("REQ", "The request to HyperPod", reads=OF_REQUESTS)
 
 JUDGED_ELSEWHERE = frozenset(
     each.checked_against.rpartition(" ")[2]

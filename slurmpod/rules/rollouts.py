@@ -9,9 +9,9 @@ from slurmpod.problems import Severity, YamlPath
 from slurmpod.request import is_configured_by_api
 from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.rules.groups import API, GUIDE
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, Area, Finding
 
-ROLLOUTS = Area("ROL", "Updates in batches")
+ROLLOUTS = Area("ROL", "Updates in batches", reads=("cluster",))
 
 POLICY = f"{API}API_RollingDeploymentPolicy.html"
 DEPLOYMENT = f"{API}API_DeploymentConfiguration.html"
@@ -138,7 +138,7 @@ def _rollouts(resolved: Resolved) -> Iterator[tuple[ResolvedGroup, YamlPath, Rol
                 yield group, (*group.path, key, "rollout"), update.rollout
 
 
-PROVISIONING = Area("PRO", "Provisioning")
+PROVISIONING = Area("PRO", "Provisioning", reads=("cluster", "slurm", *LIFECYCLE_MODE))
 
 CONTINUOUS = f"{GUIDE}sagemaker-hyperpod-scaling-slurm.html"
 REFERENCE = f"{GUIDE}sagemaker-hyperpod-ref.html"
@@ -153,6 +153,7 @@ MODE = ("cluster", "provisioning")
     "clusters that describe Slurm in the API, not for those with provisioning_parameters.json.",
     fix="write 'mode: extended' or 'mode: managed' under lifecycle, or remove the key",
     source=CONTINUOUS,
+    reads=("cluster", *LIFECYCLE_MODE),
 )
 def _continuous_needs_the_api(resolved: Resolved) -> Iterator[Finding]:
     if resolved.continuous and not is_configured_by_api(resolved):
@@ -182,6 +183,7 @@ def _no_strategy(resolved: Resolved) -> Iterator[Finding]:
     "too is refused.",
     fix="remove the key, or write 'mode: extended' under lifecycle",
     source=REFERENCE,
+    reads=("slurm", *LIFECYCLE_MODE),
 )
 def _strategy_needs_the_api(resolved: Resolved) -> Iterator[Finding]:
     strategy = resolved.slurm.config_strategy

@@ -15,7 +15,7 @@ from slurmpod.rules.shared_findings import (
 )
 from slurmpod.rules.sources import ACCESS_NODES, IAM_QUOTAS
 
-SESSIONS = Area("SES", "Sessions")
+SESSIONS = Area("SES", "Sessions", reads=("access",))
 
 RUN_AS = (
     "https://docs.aws.amazon.com/systems-manager/latest/userguide/session-preferences-run-as.html"
@@ -39,6 +39,7 @@ USERS_OF_THE_IMAGE = {"root", "ubuntu"}
     why="The Systems Manager agent ends a session at once when its user does not exist.",
     fix="write ubuntu, a user of this environment, or '${tag}'",
     source=RUN_AS,
+    reads=("access", "cluster", "lifecycle"),
 )
 def _run_as_is_known(resolved: Resolved) -> Iterator[Finding]:
     sessions = resolved.access.sessions
@@ -72,6 +73,7 @@ def _nobody_is_root(resolved: Resolved) -> Iterator[Finding]:
     fix="list users below access, or name a directory",
     source=RUN_AS,
     severity=Severity.WARNING,
+    reads=("access", "cluster", "lifecycle"),
 )
 def _tags_name_somebody(resolved: Resolved) -> Iterator[Finding]:
     sessions = resolved.access.sessions
@@ -134,7 +136,7 @@ def _others_make_users(resolved: Resolved) -> bool:
     )
 
 
-WHO = Area("WHO", "Where users may open sessions")
+WHO = Area("WHO", "Where users may open sessions", reads=("access", "cluster"))
 
 
 USER_GROUPS = ("access", "user_groups")
@@ -185,6 +187,7 @@ def _controller_is_for_administrators(resolved: Resolved) -> Iterator[Finding]:
     fix="remove the entry, or write the other group",
     source="slurmpod/environment/access.py",
     severity=Severity.WARNING,
+    reads=("access",),
 )
 def _groups_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
     yield from values_listed_twice(resolved.environment.access.user_groups, *USER_GROUPS)
@@ -197,6 +200,7 @@ def _groups_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
     fix="write 'sessions: {}' below access, or remove user_groups",
     source="slurmpod/environment/access.py",
     severity=Severity.WARNING,
+    reads=("access",),
 )
 def _user_groups_have_sessions(resolved: Resolved) -> Iterator[Finding]:
     if resolved.environment.access.user_groups and resolved.access.sessions is None:

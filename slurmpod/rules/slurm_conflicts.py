@@ -11,7 +11,7 @@ from slurmpod.resolve.slurm import enforces_limits
 from slurmpod.rules.partitions import SLURM_CONF
 from slurmpod.rules.registry import Area, Finding
 
-TOGETHER = Area("TOG", "Parameters of slurm.conf together")
+TOGETHER = Area("TOG", "Parameters of slurm.conf together", reads=("slurm",))
 
 STRATEGY = (
     "https://docs.aws.amazon.com/sagemaker/latest/APIReference/"
@@ -169,6 +169,7 @@ def _accounting_is_there(resolved: Resolved) -> Iterator[Finding]:
     fix="remove the parameter, or write associations,limits,qos (or safe, or all)",
     source=f"{SLURM_CONF}#OPT_AccountingStorageEnforce",
     severity=Severity.WARNING,
+    reads=("access", "slurm"),
 )
 def _limits_are_enforced(resolved: Resolved) -> Iterator[Finding]:
     value = _value(resolved, "AccountingStorageEnforce")
@@ -188,11 +189,12 @@ def _limits_are_enforced(resolved: Resolved) -> Iterator[Finding]:
     fix="write 'config_strategy: Merge'",
     source=STRATEGY,
     severity=Severity.WARNING,
+    reads=("access", "slurm"),
 )
 def _not_overwritten(resolved: Resolved) -> Iterator[Finding]:
     slurm = resolved.slurm
     has_lines = slurm.settings or slurm.fair_share or slurm.partitions
-    if slurm.config_strategy == "Overwrite" and (has_lines or enforces_limits(resolved)):
+    if slurm.config_strategy == "Overwrite" and (enforces_limits(resolved) or has_lines):
         yield Finding(("slurm", "config_strategy"), "every update interrupts your settings")
 
 

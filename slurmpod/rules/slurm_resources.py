@@ -14,7 +14,7 @@ from slurmpod.resolve.slurm import has_gpus, says_who_may_have_what
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import RESOURCE_LIMITS
 
-RESOURCES = Area("RES", "Resources in Slurm's limits")
+RESOURCES = Area("RES", "Resources in Slurm's limits", reads=("cluster", "slurm"))
 
 TRES = "https://slurm.schedmd.com/tres.html"
 GPUS = "gres/gpu"
@@ -48,6 +48,7 @@ def _resource_is_counted(resolved: Resolved) -> Iterator[Finding]:
     fix="remove the key to have no limit, or write 1 or more",
     source=RESOURCE_LIMITS,
     severity=Severity.WARNING,
+    reads=("slurm",),
 )
 def _nothing_is_zero(resolved: Resolved) -> Iterator[Finding]:
     for path, limits in _all_limits(resolved):
@@ -87,6 +88,7 @@ def _limit_is_reachable(resolved: Resolved) -> Iterator[Finding]:
     fix="lower the narrower limit, or raise the wider one",
     source=RESOURCE_LIMITS,
     severity=Severity.WARNING,
+    reads=("slurm",),
 )
 def _limits_are_nested(resolved: Resolved) -> Iterator[Finding]:
     for index, qos in enumerate(resolved.slurm.qos):
@@ -142,6 +144,7 @@ def _weighted(resolved: Resolved) -> Iterator[tuple[YamlPath, str]]:
     "then accept the warning",
     source=TRES,
     severity=Severity.WARNING,
+    reads=("access", "cluster", "slurm"),
 )
 def _accelerators_count(resolved: Resolved) -> Iterator[Finding]:
     if not says_who_may_have_what(resolved):
@@ -185,7 +188,7 @@ def _all_known(resolved: Resolved) -> bool:
     return all(group.facts and len(group.instance_types) == 1 for group in workers)
 
 
-FAIR_SHARES = Area("FAI", "Fair share")
+FAIR_SHARES = Area("FAI", "Fair share", reads=("slurm",))
 
 MULTIFACTOR = "https://slurm.schedmd.com/priority_multifactor.html"
 WEIGHTS = ("fair_share_weight", "age_weight", "job_size_weight", "partition_weight", "qos_weight")

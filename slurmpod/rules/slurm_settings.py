@@ -14,7 +14,7 @@ from slurmpod.resolve import Resolved
 from slurmpod.rules.partitions import SLURM_CONF
 from slurmpod.rules.registry import Area, Finding
 
-SETTINGS = Area("SET", "Parameters of slurm.conf")
+SETTINGS = Area("SET", "Parameters of slurm.conf", reads=("slurm",))
 
 PARAMETERS = "slurmpod/data/slurm_parameters.csv"
 SURELY_MEANT = 0.88
@@ -154,6 +154,7 @@ def _given_once(resolved: Resolved) -> Iterator[Finding]:
     fix="make sure that your image has the file, then accept the warning",
     source="https://slurm.schedmd.com/prolog_epilog.html",
     severity=Severity.WARNING,
+    reads=("cluster", "lifecycle", "slurm"),
 )
 def _programs_are_there(resolved: Resolved) -> Iterator[Finding]:
     for path, parameter, value in _known(resolved):
@@ -190,6 +191,7 @@ def _options_are_known(resolved: Resolved) -> Iterator[Finding]:
     "image of your own, scripts of your own or a hook before slurmpod's steps can put it there.",
     fix="remove the parameter, or put the file there in lifecycle.hooks.controller.before",
     source=SLURM_CONF,
+    reads=("cluster", "lifecycle", "slurm"),
 )
 def _plugins_are_there(resolved: Resolved) -> Iterator[Finding]:
     if not _somebody_fills_controllers(resolved):
@@ -203,6 +205,7 @@ def _plugins_are_there(resolved: Resolved) -> Iterator[Finding]:
     "without the script. Slurm does not send it to nodes, and slurmpod does not write it.",
     fix=f"remove lua, or put {SCRIPT_OF_CLI_FILTER} there in lifecycle.hooks of every role",
     source="https://slurm.schedmd.com/cli_filter_plugins.html",
+    reads=("cluster", "lifecycle", "slurm"),
 )
 def _script_of_cli_filter_is_there(resolved: Resolved) -> Iterator[Finding]:
     plugins = resolved.slurm.settings.get("CliFilterPlugins", "").split(",")

@@ -19,7 +19,7 @@ from slurmpod.rules.people import at_user
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.value import Value
 
-KEYS = Area("KEY", "SSH keys")
+KEYS = Area("KEY", "SSH keys", reads=("access",))
 
 SSH_KEYGEN = "https://man.openbsd.org/ssh-keygen"
 AUTHORIZED_KEYS = "https://man.openbsd.org/sshd#AUTHORIZED_KEYS_FILE_FORMAT"
@@ -55,6 +55,7 @@ def _are_public_keys(resolved: Resolved) -> Iterator[Finding]:
     "version control and copied to nodes, is no secret any more.",
     fix=REMOVE,
     source=SSH_KEYGEN,
+    reads=(),
 )
 def _no_private_keys(resolved: Resolved) -> Iterator[Finding]:
     for path, text in _texts(written(resolved.environment)):

@@ -22,10 +22,10 @@ from slurmpod.rules.file_systems import (
     new_lustre,
 )
 from slurmpod.rules.own_scripts import FOLDER, lines_of
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, Area, Finding
 from slurmpod.rules.sources import DELETION_POLICY
 
-STORAGE = Area("STO", "Storage")
+STORAGE = Area("STO", "Storage", reads=("storage",))
 
 OUTPUTS = (
     "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/outputs-section-structure.html"
@@ -87,6 +87,7 @@ def _capacity(resolved: Resolved) -> Iterator[Finding]:
     "PERSISTENT_2 there by now",
     source=DEPLOYMENT_TYPES,
     severity=Severity.WARNING,
+    reads=("region", "storage"),
 )
 def _region(resolved: Resolved) -> Iterator[Finding]:
     region = resolved.region
@@ -204,7 +205,7 @@ def _step_gib(lustre: ResolvedLustre) -> int | None:
     return GIB_PER_HDD_SERVER.get(lustre.throughput_mbps_per_tib or 0)
 
 
-DATA = Area("DAT", "Data")
+DATA = Area("DAT", "Data", reads=("protected", "storage"))
 
 
 @DATA.rule(
@@ -241,7 +242,7 @@ def _data_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
             yield Finding((*file_system.path, "on_delete"), message)
 
 
-MOUNTS = Area("MNT", "Mounts")
+MOUNTS = Area("MNT", "Mounts", reads=("storage",))
 
 FSTAB = "https://man7.org/linux/man-pages/man8/mount.8.html"
 LIFECYCLE = (
@@ -290,6 +291,7 @@ def _mounts_lie_side_by_side(resolved: Resolved) -> Iterator[Finding]:
     "FSx file systems only.",
     fix="use lifecycle.mode extended or customer, or data_repositories of a Lustre file system",
     source=LIFECYCLE,
+    reads=("storage", *LIFECYCLE_MODE),
 )
 def _somebody_mounts_buckets(resolved: Resolved) -> Iterator[Finding]:
     if resolved.lifecycle.mode == "managed" and resolved.s3_mounts:
@@ -305,6 +307,7 @@ def _somebody_mounts_buckets(resolved: Resolved) -> Iterator[Finding]:
     fix="name it in storage as an existing one, or accept the warning where it is known to work",
     source=LIFECYCLE,
     severity=Severity.WARNING,
+    reads=("lifecycle", "storage"),
 )
 def _file_systems_are_known(resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts

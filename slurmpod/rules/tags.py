@@ -9,7 +9,7 @@ from slurmpod.reading.secrets_in_text import TOKEN
 from slurmpod.resolve import Resolved
 from slurmpod.rules.registry import Area, Finding
 
-TAGS = Area("TAG", "Tags")
+TAGS = Area("TAG", "Tags", reads=("tags",))
 
 TAGGING = "https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html"
 OTHER_CHARACTERS = " _.:/=+-@"

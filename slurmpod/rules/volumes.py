@@ -13,10 +13,10 @@ from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 from slurmpod.rules.groups import API, GUIDE, known_types
 from slurmpod.rules.partitions import seconds
-from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.registry import LIFECYCLE_MODE, Area, Finding
 from slurmpod.value import Value
 
-VOLUMES = Area("VOL", "Volumes of nodes")
+VOLUMES = Area("VOL", "Volumes of nodes", reads=("cluster",))
 
 EBS_VOLUMES = f"{API}API_ClusterEbsVolumeConfig.html"
 KEYS_OF_CUSTOMERS = f"{GUIDE}smcluster-cmk.html"
@@ -45,6 +45,7 @@ def _key_has_a_volume(resolved: Resolved) -> Iterator[Finding]:
     "only.",
     fix="write 'provisioning: continuous' under cluster, or remove the key: AWS's own is used",
     source=KEYS_OF_CUSTOMERS,
+    reads=("cluster", *LIFECYCLE_MODE),
 )
 def _keys_are_continuous(resolved: Resolved) -> Iterator[Finding]:
     for group in resolved.groups:
@@ -59,7 +60,7 @@ def _keys(group: Group) -> list[tuple[str, str]]:
     return [(key, arn) for key in KEYS if (arn := getattr(group, key))]
 
 
-HEALTH_CHECKS = Area("DHC", "Deep health checks")
+HEALTH_CHECKS = Area("DHC", "Deep health checks", reads=("cluster",))
 
 CHECKS = f"{GUIDE}sagemaker-hyperpod-resiliency-slurm-deep-health-checks.html"
 
@@ -148,7 +149,7 @@ def _failures_are_replaced(resolved: Resolved) -> Iterator[Finding]:
             yield Finding((*group.path, "deep_health_checks"), message, at_key=True)
 
 
-UPDATES = Area("UPD", "Updates of the nodes' software")
+UPDATES = Area("UPD", "Updates of the nodes' software", reads=("cluster",))
 
 CRON = "https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-cron-expressions.html"
 SCHEDULED_UPDATE = (
@@ -275,6 +276,7 @@ def _one_way(resolved: Resolved) -> Iterator[Finding]:
     fix="remove the key, and update the controller with what it keeps saved",
     source=f"{GUIDE}sagemaker-hyperpod-operate-slurm-cli-command.html",
     severity=Severity.WARNING,
+    reads=("cluster", "slurm"),
 )
 def _controller_by_hand(resolved: Resolved) -> Iterator[Finding]:
     if resolved.slurm.multi_head:
@@ -297,6 +299,7 @@ def _controller_by_hand(resolved: Resolved) -> Iterator[Finding]:
     "date or wait longer with UpdateCluster, or update with `slurmpod patch`",
     source=f"{API}API_ClusterAutoPatchConfig.html",
     severity=Severity.WARNING,
+    reads=("cluster", "slurm"),
 )
 def _jobs_end_in_the_window(resolved: Resolved) -> Iterator[Finding]:
     longest = {each.name: seconds(each.max_time) for each in resolved.slurm.partitions}

@@ -235,7 +235,7 @@ def test_a_check_of_the_account(copy: Copy) -> None:
     assert copy.written == files_on_the_page("A check of what only the account knows")
     copy.passes(
         "tests/unit/preflight",
-        "tests/unit/deploy/permissions/test_documentation.py",
+        "tests/unit/permissions/test_documentation.py",
         "tests/functional/test_preflight.py",
         *("-k", "fresh or versions or each_question or saved"),
     )

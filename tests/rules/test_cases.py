@@ -53,14 +53,19 @@ OF_RULES = {rule_id: cases for each in OF_MODULES.values() for rule_id, cases in
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder in which every rule has one with the files of its cases."""
+    """Return a folder with the files of all cases."""
     folder = tmp_path_factory.mktemp("cases")
+    write_files(folder)
+    return folder
+
+
+def write_files(folder: Path) -> None:
+    """Give every rule a folder with the files of its cases."""
     for rule_id, cases in OF_RULES.items():
         for name, text in cases.files.items():
             file = folder / rule_id / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text.encode())
-    return folder
 
 
 def with_head(case: str) -> str:
