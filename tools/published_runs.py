@@ -15,7 +15,7 @@ from slurmpod.jobs.planning.meshes import fit_of
 from slurmpod.jobs.planning.models import MODELS, Model
 from slurmpod.jobs.planning.plan import plan_for
 from slurmpod.jobs.planning.speed import speed_of, utilization
-from slurmpod.jobs.planning.training_spec import wish_of
+from slurmpod.jobs.planning.training_spec import spec_of
 from slurmpod.value import Value
 
 A100, H100 = "ml.p4de.24xlarge", "ml.p5.48xlarge"
@@ -122,9 +122,9 @@ class Run(Value):
     def estimated(self) -> float:
         """GPU hours of the plan's own mesh."""
         typed = {"model": self.model, "sequence": str(self.sequence), "tokens": self.tokens}
-        wish = wish_of({**typed, "global-batch": str(self.batch)})
+        spec = spec_of({**typed, "global-batch": str(self.batch)})
         nodes = Allocation("any", self.gpus // 8, "UNLIMITED", instance_types()[self.gpu])
-        hours = plan_for(wish, nodes, None).hours
+        hours = plan_for(spec, nodes, None).hours
         if hours is None:
             raise LookupError(self.gpu)
         return hours * self.gpus

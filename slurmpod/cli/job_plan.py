@@ -22,7 +22,7 @@ from slurmpod.jobs.planning.training_spec import (
     PlanRefused,
     TrainingSpec,
     number,
-    wish_of,
+    spec_of,
 )
 from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
@@ -72,20 +72,20 @@ def _plan(options: argparse.Namespace, resolved: Resolved) -> Plan:
     """Return the plan. Raises PlanRefused with the mistakes of all options."""
     typed = {name: getattr(options, name.replace("-", "_")) for name in ("model", *NUMBERS)}
     mistakes: list[str] = []
-    wish: TrainingSpec | None = None
+    spec: TrainingSpec | None = None
     allocation: Allocation | None = None
     nodes = number("nodes", NODES, options.nodes, mistakes)
     try:
-        wish = wish_of(typed)
+        spec = spec_of(typed)
     except PlanRefused as refused:
         mistakes += refused.mistakes
     try:
         allocation = _allocation(options, resolved, None if nodes is None else int(nodes))
     except JobRefused as unknown:
         mistakes.append(f"{unknown.message}: {unknown.fix}")
-    if mistakes or wish is None or allocation is None:
+    if mistakes or spec is None or allocation is None:
         raise PlanRefused(mistakes)
-    return plan_for(wish, allocation, resolved.lustre[0] if resolved.lustre else None)
+    return plan_for(spec, allocation, resolved.lustre[0] if resolved.lustre else None)
 
 
 def _allocation(options: argparse.Namespace, resolved: Resolved, nodes: int | None) -> Allocation:
@@ -103,8 +103,8 @@ def _allocation(options: argparse.Namespace, resolved: Resolved, nodes: int | No
 
 def as_data(plan: Plan) -> dict[str, Any]:
     """Return the plan as plain data; sizes in bytes."""
-    wish, facts = plan.wish, plan.allocation.facts
-    model = {**asdict(wish.model), "parameters": wish.model.parameters}
+    spec, facts = plan.spec, plan.allocation.facts
+    model = {**asdict(spec.model), "parameters": spec.model.parameters}
     losses = {
         name: {**asdict(each), "wall_hours": plan.wall_hours(each)}
         for name, each in plan.checkpoints.failures.items()
@@ -120,9 +120,9 @@ def as_data(plan: Plan) -> dict[str, Any]:
             for each in plan.fits
         ],
         "least": _fit_data(plan.least) if plan.least else None,
-        "steps": wish.steps,
-        "tokens": wish.tokens,
-        "learning_rates": _rates(wish),
+        "steps": spec.steps,
+        "tokens": spec.tokens,
+        "learning_rates": _rates(spec),
         "hours": plan.hours,
         "node_hours": plan.hours and plan.hours * plan.allocation.nodes,
         "checkpoints": {**asdict(plan.checkpoints), "failures": losses},
@@ -136,16 +136,16 @@ def _fit_data(fit: Fit) -> dict[str, Any]:
     return {**asdict(fit.mesh), **load, "idle": fit.idle, "memory": memory}
 
 
-def _rates(wish: TrainingSpec) -> dict[str, float] | None:
-    if not wish.rate:
+def _rates(spec: TrainingSpec) -> dict[str, float] | None:
+    if not spec.rate:
         return None
-    change = (wish.rate, wish.rate_batch, wish.batch)
+    change = (spec.rate, spec.rate_batch, spec.batch)
     return {"linear": compute.scaled_rate(*change), "root": compute.root_scaled_rate(*change)}
 
 
 def _text(plan: Plan) -> Iterator[str]:
-    wish, room = plan.wish, plan.room
-    model, nodes = wish.model, counted(plan.allocation.nodes, "node")
+    spec, room = plan.spec, plan.room
+    model, nodes = spec.model, counted(plan.allocation.nodes, "node")
     yield (
         f"{model.name}: {model.parameters / 1e9:.2f} billion parameters in {model.layers} layers"
         f" of width {model.width}" + (" (the shape is a guess)" if model.stated else "")
@@ -174,7 +174,7 @@ def _meshes_text(plan: Plan) -> Iterator[str]:
         shown = (Timed(plan.least, None, None),)
         yield "Nothing fits. What needs the least, with GiB of one accelerator:"
     else:
-        batch, number = plan.wish.batch, plan.room.accelerators
+        batch, number = plan.spec.batch, plan.room.accelerators
         yield f"No mesh shares a batch of {batch} sequences among {number} accelerators:"
         yield "  give a global batch that is a multiple of them, or fewer nodes"
         return
@@ -214,10 +214,10 @@ SHORT = ("weight", "grad", "optim", "gather", "activ")
 
 
 def _length_text(plan: Plan) -> Iterator[str]:
-    wish = plan.wish
-    usual = ", 20 for each parameter" if wish.is_usual_length else ""
-    yield f"{wish.steps} steps, {wish.tokens / 1e9:,.1f} billion tokens{usual}"
-    if rates := _rates(wish):
+    spec = plan.spec
+    usual = ", 20 for each parameter" if spec.is_usual_length else ""
+    yield f"{spec.steps} steps, {spec.tokens / 1e9:,.1f} billion tokens{usual}"
+    if rates := _rates(spec):
         yield (
             f"learning rate {rates['linear']:.3g} in proportion to the batch,"
             f" {rates['root']:.3g} by its root (for Adam); warm up over the first steps"

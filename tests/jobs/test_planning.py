@@ -28,7 +28,7 @@ from slurmpod.jobs.planning.meshes import fit_of, fits, meshes
 from slurmpod.jobs.planning.models import MODELS, Model, count, model_of_size
 from slurmpod.jobs.planning.plan import plan_for, room_of
 from slurmpod.jobs.planning.speed import LINK_SHARE, Speed, StepTime, speed_of, step_time
-from slurmpod.jobs.planning.training_spec import NUMBERS, PlanRefused, wish_of
+from slurmpod.jobs.planning.training_spec import NUMBERS, PlanRefused, spec_of
 from slurmpod.resolve.storage import lustre_facts
 from tools.published_runs import RUNS, STEPS, Run, Step
 
@@ -291,16 +291,16 @@ def test_a_network_of_unknown_speed_leaves_the_mesh_out() -> None:
 
 @pytest.mark.parametrize("instance_type", ["ml.trn1.32xlarge", "ml.g5.48xlarge"])
 def test_where_the_mesh_is_not_considered_all_are_as_fast(instance_type: str) -> None:
-    wish = wish_of({**TYPED, "model": "llama3.2-1b", "global-batch": "512"})
-    plan = plan_for(wish, nodes_of(instance_type, 2), None)
+    spec = spec_of({**TYPED, "model": "llama3.2-1b", "global-batch": "512"})
+    plan = plan_for(spec, nodes_of(instance_type, 2), None)
     assert {each.utilization for each in plan.fits} == {compute.UTILIZATION}
 
 
 def test_what_the_user_has_seen_counts_more_than_the_mesh() -> None:
     seen = {**TYPED, "utilization": "0.25"}
-    plan = plan_for(wish_of(seen), nodes_of("ml.p5.48xlarge", 4), None)
+    plan = plan_for(spec_of(seen), nodes_of("ml.p5.48xlarge", 4), None)
     assert {each.utilization for each in plan.fits} == {0.25}
-    best = plan_for(wish_of(TYPED), nodes_of("ml.p5.48xlarge", 4), None)
+    best = plan_for(spec_of(TYPED), nodes_of("ml.p5.48xlarge", 4), None)
     assert best.hours is not None
     assert plan.hours is not None
     assert best.hours < plan.hours
@@ -367,10 +367,10 @@ TYPED = {"model": "llama2-7b", "sequence": "4096", "global-batch": "1024"}
 
 
 def test_a_plan_has_all_of_it() -> None:
-    wish = wish_of({**TYPED, "tokens": "2T", "node-mtbf-hours": "5000"})
+    spec = spec_of({**TYPED, "tokens": "2T", "node-mtbf-hours": "5000"})
     facts = lustre_facts(Lustre(capacity_gib=9600))
-    plan = plan_for(wish, nodes_of("ml.p4de.24xlarge", 16), facts)
-    assert (wish.steps, wish.tokens) == (476_838, 476_838 * 4096 * 1024)
+    plan = plan_for(spec, nodes_of("ml.p4de.24xlarge", 16), facts)
+    assert (spec.steps, spec.tokens) == (476_838, 476_838 * 4096 * 1024)
     assert plan.hours is not None
     assert 1.3 < 184_320 / (plan.hours * 128) < 1.6
     assert plan.checkpoints.held == 127
@@ -381,26 +381,26 @@ def test_a_plan_has_all_of_it() -> None:
 
 
 def test_a_plan_says_nothing_of_the_end_of_what_never_ends_or_has_no_known_speed() -> None:
-    plan = plan_for(wish_of(TYPED), nodes_of("ml.p5.48xlarge", 2), None)
+    plan = plan_for(spec_of(TYPED), nodes_of("ml.p5.48xlarge", 2), None)
     assert plan.wall_hours(failures(1, 100, seconds=600)) is None
     assert replace(plan, hours=None).wall_hours(failures(1000, 2, seconds=1)) is None
 
 
 def test_without_a_length_it_is_twenty_tokens_for_each_parameter() -> None:
-    wish = wish_of({**TYPED, "model": "7B"})
-    assert wish.is_usual_length
-    assert wish.tokens == pytest.approx(140e9, rel=0.001)
-    assert wish_of({**TYPED, "steps": "100"}).tokens == 100 * 4096 * 1024
+    spec = spec_of({**TYPED, "model": "7B"})
+    assert spec.is_usual_length
+    assert spec.tokens == pytest.approx(140e9, rel=0.001)
+    assert spec_of({**TYPED, "steps": "100"}).tokens == 100 * 4096 * 1024
 
 
 def test_without_a_file_system_checkpoints_have_no_time() -> None:
-    checkpoints = plan_for(wish_of(TYPED), nodes_of("ml.p5.48xlarge", 2), None).checkpoints
+    checkpoints = plan_for(spec_of(TYPED), nodes_of("ml.p5.48xlarge", 2), None).checkpoints
     assert (checkpoints.seconds, checkpoints.held, checkpoints.failures) == (None, None, {})
 
 
 def test_what_does_not_fit_says_what_comes_nearest() -> None:
-    wish = wish_of({**TYPED, "model": "llama3.1-405b"})
-    plan = plan_for(wish, nodes_of("ml.p5.48xlarge", 1), None)
+    spec = spec_of({**TYPED, "model": "llama3.1-405b"})
+    plan = plan_for(spec, nodes_of("ml.p5.48xlarge", 1), None)
     assert plan.fits == ()
     assert plan.least is not None
     assert plan.least.memory.total > 8 * plan.room.memory
@@ -409,12 +409,12 @@ def test_what_does_not_fit_says_what_comes_nearest() -> None:
 def test_all_mistakes_are_told_at_once() -> None:
     typed = dict.fromkeys(NUMBERS, "-1") | {"model": "llama2-7"}
     with pytest.raises(PlanRefused) as refused:
-        wish_of(typed)
+        spec_of(typed)
     told = "\n".join(refused.value.mistakes)
     assert all(f"--{name} is '-1': give a " in told for name in NUMBERS)
     assert "did you mean 'llama2-7b'" in told
     with pytest.raises(PlanRefused) as refused:
-        wish_of({"tokens": "1T", "steps": "5", "learning-rate": "1e-4"})
+        spec_of({"tokens": "1T", "steps": "5", "learning-rate": "1e-4"})
     assert [mistake.partition(" ")[0] for mistake in refused.value.mistakes] == [
         *("--model", "--sequence", "--global-batch", "--tokens", "--learning-rate")
     ]

@@ -53,7 +53,7 @@ class Plan(Value):
     `fits` begins with the best mesh, and `hours` are those of that one, without failures.
     """
 
-    wish: TrainingSpec
+    spec: TrainingSpec
     allocation: Allocation
     room: Room
     fits: tuple[Timed, ...]
@@ -68,40 +68,40 @@ class Plan(Value):
         return self.hours / loss.efficiency
 
 
-def plan_for(wish: TrainingSpec, allocation: Allocation, lustre: LustreFacts | None) -> Plan:
+def plan_for(spec: TrainingSpec, allocation: Allocation, lustre: LustreFacts | None) -> Plan:
     """Return the plan of a training on these nodes, with checkpoints on this file system."""
     room = room_of(allocation)
-    shape = (wish.model, room, wish.sequence, wish.batch)
-    found = _timed(wish, allocation, fits(*shape))
+    shape = (spec.model, room, spec.sequence, spec.batch)
+    found = _timed(spec, allocation, fits(*shape))
     return Plan(
-        wish=wish,
+        spec=spec,
         allocation=allocation,
         room=room,
         fits=found,
         least=least(*shape),
         hours=found[0].hours if found else None,
-        checkpoints=_checkpoints(wish, allocation.nodes, lustre),
+        checkpoints=_checkpoints(spec, allocation.nodes, lustre),
     )
 
 
-def _timed(wish: TrainingSpec, allocation: Allocation, found: list[Fit]) -> tuple[Timed, ...]:
+def _timed(spec: TrainingSpec, allocation: Allocation, found: list[Fit]) -> tuple[Timed, ...]:
     """Return what fits, the fastest first; of those that are alike, as it was sorted before."""
-    speed = None if wish.utilization else speed_of(allocation)
+    speed = None if spec.utilization else speed_of(allocation)
     if speed is None:
-        share = wish.utilization or compute.UTILIZATION
-        hours = _hours_at(share, wish, allocation)
+        share = spec.utilization or compute.UTILIZATION
+        hours = _hours_at(share, spec, allocation)
         return tuple(Timed(each, hours, None if hours is None else share) for each in found)
-    shares = {each: utilization(wish.model, each, speed) for each in found}
+    shares = {each: utilization(spec.model, each, speed) for each in found}
     found.sort(key=lambda each: round(math.log(shares[each], 1 - ALIKE)))
     return tuple(
-        Timed(each, _hours_at(shares[each], wish, allocation), shares[each]) for each in found
+        Timed(each, _hours_at(shares[each], spec, allocation), shares[each]) for each in found
     )
 
 
-def _hours_at(share: float, wish: TrainingSpec, allocation: Allocation) -> float | None:
+def _hours_at(share: float, spec: TrainingSpec, allocation: Allocation) -> float | None:
     facts = allocation.facts
     hours = compute.accelerator_hours(
-        wish.model, wish.tokens, wish.sequence, facts.accelerator, share
+        spec.model, spec.tokens, spec.sequence, facts.accelerator, share
     )
     return None if hours is None else hours / (allocation.nodes * facts.accelerator_count)
 
@@ -113,11 +113,11 @@ def room_of(allocation: Allocation) -> Room:
     return Room(allocation.nodes * allocation.processes, allocation.processes, memory)
 
 
-def _checkpoints(wish: TrainingSpec, nodes: int, lustre: LustreFacts | None) -> Checkpoints:
-    size = checkpoint_bytes(wish.model)
+def _checkpoints(spec: TrainingSpec, nodes: int, lustre: LustreFacts | None) -> Checkpoints:
+    size = checkpoint_bytes(spec.model)
     rate = bytes_per_second(lustre, nodes) if lustre else None
     seconds = size / rate if rate else None
-    rates = bounds(wish.node_mtbf_hours).items() if seconds else ()
+    rates = bounds(spec.node_mtbf_hours).items() if seconds else ()
     capacity = lustre.capacity_gib if lustre and not lustre.settings.existing else None
     return Checkpoints(
         bytes=size,

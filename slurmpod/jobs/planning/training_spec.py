@@ -74,7 +74,7 @@ class TrainingSpec(Value):
         return self.steps * self.sequence * self.batch
 
 
-def wish_of(typed: Mapping[str, str | None]) -> TrainingSpec:
+def spec_of(typed: Mapping[str, str | None]) -> TrainingSpec:
     """Return what options say, by their names. Raises PlanRefused."""
     mistakes: list[str] = []
     model = _model(typed.get("model"), mistakes)

@@ -20,30 +20,30 @@ class NotCarriedOut(Exception):
 
 def parameters_of(plan: Plan) -> Mapping[str, object]:
     """Return the parameters of the best mesh that the recipe has. Raises NotCarriedOut."""
-    wish = plan.wish
-    if wish.model.name not in TRAINABLE:
+    spec = plan.spec
+    if spec.model.name not in TRAINABLE:
         names = ", ".join(TRAINABLE)
-        raise NotCarriedOut(f"pretrain does not train {wish.model.name}: it has {names}")
+        raise NotCarriedOut(f"pretrain does not train {spec.model.name}: it has {names}")
     if plan.allocation.facts.accelerator in RECIPE.unsuitable:
         raise NotCarriedOut(f"pretrain does not run on {plan.allocation.facts.name}")
     fit = _fit(plan)
     mesh, load = fit.mesh, fit.load
     found: dict[str, object] = {
-        "model": wish.model.name,
+        "model": spec.model.name,
         "replicate": mesh.replicate,
         "shard": mesh.shard,
         "context": mesh.context,
         "tensor": mesh.tensor,
         "sequence": load.sequence,
-        "batch": wish.batch,
+        "batch": spec.batch,
         "micro_batch": load.micro,
         "activations": "computed-again" if load.is_checkpointed else "kept",
-        "steps": wish.steps,
-        "warmup": min(MOST_WARMUP, wish.steps // 10),
+        "steps": spec.steps,
+        "warmup": min(MOST_WARMUP, spec.steps // 10),
     }
-    if wish.rate:
+    if spec.rate:
         found["learning_rate"] = float(
-            f"{root_scaled_rate(wish.rate, wish.rate_batch, wish.batch):.6g}"
+            f"{root_scaled_rate(spec.rate, spec.rate_batch, spec.batch):.6g}"
         )
     if every := _steps_between_checkpoints(plan):
         found["save_every"] = every
@@ -56,11 +56,11 @@ def _fit(plan: Plan) -> Fit:
     A plan shares experts among the shards, where less of a layer has to be gathered: so what fits
     with all of them is looked at again.
     """
-    wish = plan.wish
+    spec = plan.spec
     for timed in plan.fits:
         mesh = replace(timed.fit.mesh, experts=1)
-        fit = fit_of(wish.model, mesh, timed.fit.load)
-        is_parted = mesh.context > 1 and (wish.model.experts or wish.sequence % (2 * mesh.context))
+        fit = fit_of(spec.model, mesh, timed.fit.load)
+        is_parted = mesh.context > 1 and (spec.model.experts or spec.sequence % (2 * mesh.context))
         if mesh.pipeline == 1 and not is_parted and fit.memory.total <= plan.room.usable:
             return fit
     raise NotCarriedOut(
@@ -74,4 +74,4 @@ def _steps_between_checkpoints(plan: Plan) -> int:
     intervals = [each.interval_minutes for each in plan.checkpoints.failures.values()]
     if not intervals or not plan.hours:
         return 0
-    return max(1, int(min(intervals) / (plan.hours * 60 / plan.wish.steps)))
+    return max(1, int(min(intervals) / (plan.hours * 60 / plan.spec.steps)))
