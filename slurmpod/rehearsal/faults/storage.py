@@ -12,7 +12,7 @@ from slurmpod.rehearsal.faults.interventions import (
     cut_power,
     disk,
     file_systems,
-    in_enclosure,
+    in_sandbox,
     scripts_run,
     unmountable,
 )
@@ -64,7 +64,7 @@ _NO_SPACE = "No space left on device"
 _NAME = "full"
 _JOB = "fault-writes"
 SEEN_AT = f"/run/machine/file-systems/{_NAME}"
-"""Where all nodes see what is mounted for them in the enclosure."""
+"""Where all nodes see what is mounted for them in the sandbox."""
 
 _UNCOVER = f"""
 source=$(findmnt --noheadings --output=SOURCE --mountpoint "$1" | tail -n 1)
@@ -126,7 +126,7 @@ def _small_file_system(cluster: FaultCluster) -> Iterator[None]:
     """Let all nodes have a small file system in place of the shared one, with its content."""
     place, shared = file_systems(cluster.folder) / _NAME, str(cluster.shared)
     root = cluster.root(cluster.login)
-    in_enclosure(cluster.folder, "mkdir", "-p", str(place))
+    in_sandbox(cluster.folder, "mkdir", "-p", str(place))
     with ExitStack() as undo:
         undo.enter_context(covered(cluster.folder, place, options="size=2m,mode=755"))
         undo.callback(root.run, ["rm", "--force", f"{shared}/filler"])
@@ -190,14 +190,14 @@ def _root_disk_full(cluster: FaultCluster, watch: Watch) -> None:
 def _without_space(cluster: FaultCluster, node: str) -> Iterator[None]:
     """Make a node's disk as small as what is on it."""
     place = str(disk(cluster.folder, node))
-    size, used = in_enclosure(
+    size, used = in_sandbox(
         cluster.folder, "df", "--block-size=1", "--output=size,used", place
     ).split()[-2:]
     try:
-        in_enclosure(cluster.folder, "mount", "-o", f"remount,size={used}", place)
+        in_sandbox(cluster.folder, "mount", "-o", f"remount,size={used}", place)
         yield
     finally:
-        in_enclosure(cluster.folder, "mount", "-o", f"remount,size={size}", place)
+        in_sandbox(cluster.folder, "mount", "-o", f"remount,size={size}", place)
 
 
 ROOT_DISK_FULL = Fault(

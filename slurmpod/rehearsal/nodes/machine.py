@@ -1,7 +1,7 @@
 """One machine from power on to power off, and its disk.
 
 The disk is the image below, and above it all that the machine writes, in memory. It is mounted in
-the enclosure, so that it outlives a reboot of its machine, but not its owner.
+the sandbox, so that it outlives a reboot of its machine, but not its owner.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import IO
 from slurmpod.rehearsal.nodes import cgroups
 from slurmpod.rehearsal.nodes.enter import BOUNDING_SET
 from slurmpod.rehearsal.nodes.errors import MachineFailed
-from slurmpod.rehearsal.nodes.sandbox import BRIDGE, PATH, Enclosure
+from slurmpod.rehearsal.nodes.sandbox import BRIDGE, PATH, Sandbox
 from slurmpod.rehearsal.nodes.spec import File, MachineSpec
 
 CONSOLE_LOG = "console.log"
@@ -39,7 +39,7 @@ _DISK_SCRIPT = Path(__file__).with_name("machine_disk.sh")
 
 
 class Machine:
-    """A machine of an enclosure. `directory` (log, readiness) outlives it, `cgroup` does not."""
+    """A machine of a sandbox. `directory` (log, readiness) outlives it, `cgroup` does not."""
 
     def __init__(
         self,
@@ -48,16 +48,16 @@ class Machine:
         hosts: Sequence[str],
         directory: Path,
         cgroup: Path,
-        enclosure: Enclosure,
+        sandbox: Sandbox,
         port: str,
     ) -> None:
         self.cgroup = cgroup
         self._spec = spec
         self._hosts = tuple(hosts)
         self._directory = directory
-        self._enclosure = enclosure
+        self._sandbox = sandbox
         self._port = port
-        self._disk = Disk(directory / "disk", enclosure)
+        self._disk = Disk(directory / "disk", sandbox)
         self._process: subprocess.Popen[bytes] | None = None
         self._is_ready = False
         self._is_off = False
@@ -133,7 +133,7 @@ class Machine:
             raise self._failed("has no power")
         with _readiness_socket(self._directory) as readiness:
             with (self._directory / CONSOLE_LOG).open("ab") as log:
-                command = self._enclosure.command(_unshare())
+                command = self._sandbox.command(_unshare())
                 self._process = subprocess.Popen(
                     cgroups.joined(self.cgroup, [*cgroups.IGNORING_NO_SIGNAL, *command]),
                     env=self._settings(),
@@ -152,7 +152,7 @@ class Machine:
 
     def _unplug(self) -> None:
         with contextlib.suppress(MachineFailed):  # no such interface: never made, or gone with it
-            self._enclosure.run(["ip", "link", "delete", self._port])
+            self._sandbox.run(["ip", "link", "delete", self._port])
 
     def _ask_to_shut_down(self) -> None:
         pid = cgroups.init_pid(self.cgroup)
@@ -177,7 +177,7 @@ class Machine:
             "GATEWAY": str(self._spec.gateway),
             "BRIDGE": BRIDGE,
             "PORT": self._port,
-            "FILE_SYSTEMS": str(self._enclosure.file_systems),
+            "FILE_SYSTEMS": str(self._sandbox.file_systems),
             "BOUNDING_SET": BOUNDING_SET,
             "ACCELERATORS": str(self._spec.accelerators),
             "ACCELERATOR_KIND": self._spec.accelerator_kind,
@@ -242,11 +242,11 @@ def _readiness_socket(directory: Path) -> Iterator[socket.socket]:
 
 
 class Disk:
-    """The disk of one machine, mounted at `path` inside the enclosure."""
+    """The disk of one machine, mounted at `path` inside the sandbox."""
 
-    def __init__(self, path: Path, enclosure: Enclosure) -> None:
+    def __init__(self, path: Path, sandbox: Sandbox) -> None:
         self._path = path
-        self._enclosure = enclosure
+        self._sandbox = sandbox
 
     def make(
         self,
@@ -259,7 +259,7 @@ class Disk:
     ) -> bool:
         """Make the disk with these files on it; False, and why in `log`, when that fails."""
         self._path.mkdir(parents=True, exist_ok=True)
-        command = self._enclosure.command(["sh", str(_DISK_SCRIPT)])
+        command = self._sandbox.command(["sh", str(_DISK_SCRIPT)])
         settings = {
             "PATH": PATH,
             "DISK": str(self._path),
@@ -282,7 +282,7 @@ class Disk:
     def lose(self) -> None:
         """Let go of the disk and all that is on it; may be repeated."""
         with contextlib.suppress(MachineFailed):  # never made, lost before, or gone with all
-            self._enclosure.run(["umount", "--recursive", "--lazy", str(self._path)])
+            self._sandbox.run(["umount", "--recursive", "--lazy", str(self._path)])
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a machine's disk in the enclosure, where it outlives the machine's boots and nothing else:
-# it goes when it is unmounted, or with the enclosure.
+# Makes a machine's disk in the sandbox, where it outlives the machine's boots and nothing else:
+# it goes when it is unmounted, or with the sandbox.
 # Environment:
 #   DISK      the empty folder that becomes the disk; its `root` is what a machine boots from
 #   IMAGE     the baked root directory, shared by all machines and never written

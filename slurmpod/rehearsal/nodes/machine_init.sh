@@ -1,6 +1,6 @@
 #!/bin/sh
 # Pid 1 of a machine's new namespaces: makes its devices and network around its disk, then becomes
-# its systemd. Runs in the enclosure, whose /proc it still sees (pid 1 there is the enclosure).
+# its systemd. Runs in the sandbox, whose /proc it still sees (pid 1 there is the sandbox).
 # Environment:
 #   DIRECTORY     this machine's folder on the host: console log, readiness socket, and its disk,
 #                 which machine_disk.sh has made

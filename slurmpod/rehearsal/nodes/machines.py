@@ -16,7 +16,7 @@ from slurmpod.rehearsal.nodes.enter import ENVIRONMENT, machine_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.folder import MachinesFolder
 from slurmpod.rehearsal.nodes.machine import Machine
-from slurmpod.rehearsal.nodes.sandbox import PATH, Enclosure
+from slurmpod.rehearsal.nodes.sandbox import PATH, Sandbox
 from slurmpod.rehearsal.nodes.spec import MachineSpec
 
 LOOPBACK = ("localhost", "127.0.0.1")
@@ -33,9 +33,9 @@ class Machines:
 
     _boot_slots = threading.BoundedSemaphore(BOOTS_AT_ONCE)  # one processor boots all networks'
 
-    def __init__(self, folder: MachinesFolder, enclosure: Enclosure, *, image: Path) -> None:
+    def __init__(self, folder: MachinesFolder, sandbox: Sandbox, *, image: Path) -> None:
         self._folder = folder
-        self._enclosure = enclosure
+        self._sandbox = sandbox
         self._image = image
         self._machines: dict[str, Machine] = {}
         self._file_systems: dict[str, Path] = {}
@@ -55,8 +55,8 @@ class Machines:
         """
         folder = MachinesFolder.claim(directory)
         try:
-            enclosure = Enclosure.start(folder.path, cgroup=folder.cgroup)
-            machines = cls(folder, enclosure, image=image)
+            sandbox = Sandbox.start(folder.path, cgroup=folder.cgroup)
+            machines = cls(folder, sandbox, image=image)
             for source, shared in file_systems.items():
                 machines.add_file_system(source, shared)
         except BaseException:
@@ -87,7 +87,7 @@ class Machines:
         That is `<DNS name>@tcp:/<mount name>` for Lustre and `<DNS name>:/<export>` for NFS;
         ValueError when it is neither. What is there already stays as it is.
         """
-        self._enclosure.add_file_system(source, directory)
+        self._sandbox.add_file_system(source, directory)
         with self._lock:
             self._file_systems.setdefault(source, directory)
 
@@ -97,7 +97,7 @@ class Machines:
         The port is the same there unless it is to be `inside`. Raises MachineFailed or OSError when
         the kernel refuses.
         """
-        return self._enclosure.open_door(port, inside=inside)
+        return self._sandbox.open_door(port, inside=inside)
 
     def allow(self, host: str, port: int) -> str:
         """Let machines out to a port of one host, which they find by its name; return where.
@@ -109,7 +109,7 @@ class Machines:
             self._allowed.append((host, port))
         if host in LOOPBACK:
             return self.open_door(port)
-        address = self._enclosure.let_out(host, port)
+        address = self._sandbox.let_out(host, port)
         with self._lock:
             line = f"{address} {host}\n"
             if line not in self._hosts:
@@ -122,7 +122,7 @@ class Machines:
 
         Raises MachineFailed or OSError when the kernel refuses.
         """
-        return self._enclosure.listen(address, port)
+        return self._sandbox.listen(address, port)
 
     def boot(self, spec: MachineSpec, image: Path | None = None) -> None:
         """Boot a machine; returns when its systemd has started everything.
@@ -136,7 +136,7 @@ class Machines:
             if predecessor is not None:
                 predecessor.power_off()  # it may have shut itself down: clear what that left
             self._announce_names()
-            self._enclosure.add_subnet(spec.address.network)
+            self._sandbox.add_subnet(spec.address.network)
             with self._boot_slots:
                 machine.boot(image or self._image)
         except BaseException:
@@ -229,7 +229,7 @@ class Machines:
     def close(self) -> None:
         """End all machines and the network; may be repeated."""
         self._is_closed = True
-        self._enclosure.close()
+        self._sandbox.close()
         self._folder.release()
         with self._lock:
             machines = list(self._machines.values())
@@ -261,7 +261,7 @@ class Machines:
                 hosts=self._hosts,
                 directory=self._folder.path / spec.hostname,
                 cgroup=self._folder.cgroup / spec.hostname,
-                enclosure=self._enclosure,
+                sandbox=self._sandbox,
                 port=f"port{next(self._numbers)}",
             )
             self._machines[spec.hostname] = machine

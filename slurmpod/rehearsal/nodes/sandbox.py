@@ -1,6 +1,6 @@
-"""The enclosure: the mount, network and pid namespaces that hold all machines of one rehearsal.
+"""The sandbox: the mount, network and pid namespaces that hold all machines of one rehearsal.
 
-Its lifetime is its owner's. `enclosure.sh` waits on a socket that only the owner holds open, so the
+Its lifetime is its owner's. `sandbox.sh` waits on a socket that only the owner holds open, so the
 kernel clears everything away when the owner closes it, crashes or is killed. (PR_SET_PDEATHSIG
 would not do: it fires when the *thread* that started the process ends.)
 """
@@ -60,7 +60,7 @@ class Door:
     """Everything that connects to `address` in the namespace gets to a port of `host`.
 
     A socket belongs to the network namespace of the thread that makes it, whoever uses it later: so
-    this process listens inside the enclosure and connects outside, and no network is opened.
+    this process listens inside the sandbox and connects outside, and no network is opened.
 
     `inside` is the port there.
     """
@@ -124,7 +124,7 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 
 
 BRIDGE = "subnet"
-"""The network interface in the enclosure that stands for all subnets' switches and routers."""
+"""The network interface in the sandbox that stands for all subnets' switches and routers."""
 
 GATEWAY_ADDRESS = "169.254.100.1"
 """Where machines of all subnets find what this computer lets them reach."""
@@ -132,12 +132,12 @@ GATEWAY_ADDRESS = "169.254.100.1"
 OUTSIDE = IPv4Network("169.254.101.0/24")
 """The addresses behind which machines find hosts that they are let out to."""
 
-_SCRIPT = Path(__file__).with_name("enclosure.sh")
+_SCRIPT = Path(__file__).with_name("sandbox.sh")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-class Enclosure:
-    """One running enclosure; made by `start`, ended by `close` or by the end of this process."""
+class Sandbox:
+    """One running sandbox; made by `start`, ended by `close` or by the end of this process."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], lifeline: socket.socket, file_systems: Path
@@ -153,14 +153,14 @@ class Enclosure:
         self._outside: dict[str, str] = {}
 
     @classmethod
-    def start(cls, directory: Path, *, cgroup: Path) -> Enclosure:
+    def start(cls, directory: Path, *, cgroup: Path) -> Sandbox:
         """Make the namespaces and the network; `directory` takes the log and the mount point.
 
         Raises MachineFailed with what the kernel or a tool said.
         """
         file_systems = directory / "file-systems"
         file_systems.mkdir()
-        log_path = directory / "enclosure.log"
+        log_path = directory / "sandbox.log"
         lifeline, far_end = socket.socketpair()
         with far_end, log_path.open("wb") as log:
             process = subprocess.Popen(
@@ -177,15 +177,15 @@ class Enclosure:
                 stderr=log,
                 start_new_session=True,
             )
-        enclosure = cls(process, lifeline, file_systems)
+        sandbox = cls(process, lifeline, file_systems)
         if lifeline.recv(16) == b"ready\n":
-            return enclosure
-        enclosure.close()
+            return sandbox
+        sandbox.close()
         raise MachineFailed(f"cannot make the machines' namespaces: {log_path.read_text()}")
 
     @property
     def file_systems(self) -> Path:
-        """Where, inside the enclosure, the shared file systems are mounted."""
+        """Where, inside the sandbox, the shared file systems are mounted."""
         return self._file_systems
 
     @property
@@ -195,7 +195,7 @@ class Enclosure:
     def command(self, command: Sequence[str]) -> list[str]:
         """Return `command` such that a process of the host runs it inside.
 
-        Raises MachineFailed when the enclosure has ended: its pid may be another process's by now.
+        Raises MachineFailed when the sandbox has ended: its pid may be another process's by now.
         """
         if self._process.poll() is not None:
             raise MachineFailed("the network of the machines is closed")
@@ -273,7 +273,7 @@ class Enclosure:
         return _listen(self._namespace, address, port)
 
     def close(self) -> None:
-        """End the enclosure and all that lives in it; returns when it is gone."""
+        """End the sandbox and all that lives in it; returns when it is gone."""
         for door in self._doors:
             door.close()
         self._lifeline.close()

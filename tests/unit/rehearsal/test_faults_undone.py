@@ -50,8 +50,8 @@ class TestUndone:
     def around(self, monkeypatch: pytest.MonkeyPatch) -> Surroundings:
         around = Surroundings()
 
-        def in_enclosure(_: Path, *command: str) -> str:
-            return around.run("enclosure", command)
+        def in_sandbox(_: Path, *command: str) -> str:
+            return around.run("sandbox", command)
 
         monkeypatch.setattr(
             Shell, "run", lambda shell, command: around.run(shell.hostname, command)
@@ -59,8 +59,8 @@ class TestUndone:
         monkeypatch.setattr(SteadyJob, "start", lambda *_: None)
         monkeypatch.setattr(FaultCluster, "log", lambda *_: None)
         monkeypatch.setattr(FaultCluster, "instances", lambda _: dict.fromkeys(CLUSTER.nodes, ""))
-        monkeypatch.setattr(interventions, "in_enclosure", in_enclosure)
-        monkeypatch.setattr(storage, "in_enclosure", in_enclosure)
+        monkeypatch.setattr(interventions, "in_sandbox", in_sandbox)
+        monkeypatch.setattr(storage, "in_sandbox", in_sandbox)
         monkeypatch.setattr(scripts, "mirrored_package", lambda *_: nullcontext())
         return around
 
@@ -76,7 +76,7 @@ class TestUndone:
         assert around.with_text("umount", "/fsx") == covered[::-1]
         assert around.with_text(f"cp -a {storage.SEEN_AT}") == [CLUSTER.login]
         assert "umount" in around.did[-1]
-        assert around.did[-1].startswith("enclosure:")
+        assert around.did[-1].startswith("sandbox:")
 
     def test_names(self, around: Surroundings) -> None:
         self.breaks(networks.NAMES_GONE, around, "cp -p /etc/hosts")

@@ -51,8 +51,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeMachine]:
 def make() -> Machines:
     nowhere = Path("/nowhere")
     folder: Any = SimpleNamespace(path=nowhere, cgroup=nowhere)
-    enclosure: Any = SimpleNamespace(add_subnet=lambda _: None)
-    return Machines(folder, enclosure, image=nowhere)
+    sandbox: Any = SimpleNamespace(add_subnet=lambda _: None)
+    return Machines(folder, sandbox, image=nowhere)
 
 
 def test_what_a_machine_left_is_cleared_before_its_successor_boots(

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Pid 1 of a rehearsal's enclosure: the namespaces that hold all its machines.
+# Pid 1 of a rehearsal's sandbox: the namespaces that hold all its machines.
 # When this process ends, the kernel ends every process in every machine, and with them go all
 # mounts, networks and interfaces. It ends when its standard input, whose other end the owning
 # process holds, reports end of file: so nothing outlives the owner, however the owner ends.
