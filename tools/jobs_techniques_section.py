@@ -85,7 +85,7 @@ TECHNIQUES = (
     ),
     ("DDP", "[`ddp`](#ddp)", ""),
     (
-        "DeepSpeed, Lightning, Megatron-LM, NeMo",
+        "Accelerate, DeepSpeed, Lightning, Megatron-LM, NeMo",
         "[`job adopt`](#a-repository-of-your-own)",
         "no separate recipes",
     ),
