@@ -9,8 +9,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # What tries random cases or some of many, and under `make test-deep` more of them; the last only there.
-SEARCHES := tests/property tests/rules/test_mutations.py tests/rehearsal/test_life.py tests/rehearsal/test_reconfiguration.py \
-	tests/rehearsal/test_take_down.py tests/rehearsal/test_variants.py
+SEARCHES := tests/pure/property tests/templates/random tests/pure/rules/test_mutations.py \
+	tests/nodes/test_life.py tests/nodes/test_reconfiguration.py \
+	tests/nodes/test_take_down.py tests/nodes/test_variants.py
 # Four at a time: many wait for nodes.
 PYTEST := pytest --numprocesses=4 --durations=10 --durations-min=1
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
@@ -65,7 +66,7 @@ check: setup ## Check format, style, types, import rules and shell scripts
 		--no-warn-return-any --ignore-missing-imports templates/jobs
 	@lint-imports
 	@# Scripts may source what is rendered beside them (SC1091).
-	@git ls-files -z ':!*.py' ':!*.j2' ':!*.md' ':!tests/jobs/examples' ':!tests/jobs/cases' | xargs -0 grep --directories=skip -lZE '^#!.*/(env )?(ba)?sh$$' | xargs -0 shellcheck --exclude=SC1091
+	@git ls-files -z ':!*.py' ':!*.j2' ':!*.md' ':!tests/cases/job_examples' ':!tests/cases/jobs' | xargs -0 grep --directories=skip -lZE '^#!.*/(env )?(ba)?sh$$' | xargs -0 shellcheck --exclude=SC1091
 	@slurmpod schema --check
 
 synth: setup ## Synthesize all environments together, with all findings as errors
@@ -73,7 +74,7 @@ synth: setup ## Synthesize all environments together, with all findings as error
 
 golden: setup ## Refresh the golden files; review the diff before committing
 	@pytest -q --update-golden
-	@git status --short tests/golden environments docs embedded_aws/data slurmpod/preflight/checks.json
+	@git status --short tests/cases/golden environments docs embedded_aws/data slurmpod/preflight/checks.json
 
 facts: setup ## Compare slurmpod/data/facts.csv with what AWS publishes by now; print what rests on a difference
 	@python -m tools.facts

@@ -28,7 +28,7 @@ from benchmarks.recovery import recovery_rows
 from slurmpod.folders import node_executable
 from slurmpod.platform_profiles.slurm_versions import SlurmVersion
 from slurmpod.rehearsal.nodes.image import bake
-from tests.rehearsal.hyperpod_lab import HyperPodLab
+from tests.nodes.hyperpod_lab import HyperPodLab
 
 PROJECT = Path(__file__).parents[1]
 DEV = "environments/dev.yaml"

@@ -17,7 +17,7 @@ from unittest.mock import patch
 from benchmarks.clusters import bare_slurm, make, our_scripts, reports, upload
 from benchmarks.measure import Row
 from slurmpod.rehearsal.nodes.sandbox import Door
-from tests.rehearsal.hyperpod_lab import HyperPodLab
+from tests.nodes.hyperpod_lab import HyperPodLab
 
 RUNS = {2: 3, 16: 3, 64: 1}
 """How often clusters with so many workers are made, on each side."""

@@ -11,8 +11,8 @@ from slurmpod.operations.lifecycle import MARK
 from slurmpod.reading.read import read_as
 from slurmpod.rehearsal.shell import Shell
 from slurmpod.resolve import resolve
-from tests.rehearsal.deployed_bundle import deployed_bundle
-from tests.rehearsal.hyperpod_lab import ROLE, HyperPodLab
+from tests.nodes.deployed_bundle import deployed_bundle
+from tests.nodes.hyperpod_lab import ROLE, HyperPodLab
 
 ENVIRONMENT = """
 name: bench

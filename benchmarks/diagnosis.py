@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from benchmarks.measure import Row
-from tests.diagnosis.diagnosis import Verdict, states
+from tests.pure.diagnosis.diagnosis import Verdict, states
 
 TARGET = "95 % right, none wrong"
 

@@ -23,8 +23,8 @@ from slurmpod.problems import Problem
 from slurmpod.rehearsal.nodes.image import bake
 from slurmpod.resolve import Resolved
 
-JOBS = Path(__file__).parents[1] / "tests" / "jobs"
-ENVIRONMENT = JOBS / "cases" / "environment.yaml"
+JOBS = Path(__file__).parents[1] / "tests" / "cases"
+ENVIRONMENT = JOBS / "jobs" / "environment.yaml"
 GENERATED = 4000
 SEED = 1
 SHOWN = 20

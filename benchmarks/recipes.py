@@ -20,8 +20,8 @@ from benchmarks.measure import Row
 from slurmpod.reading.read import read_as
 from slurmpod.rehearsal.nodes.image import bake
 from slurmpod.resolve import resolve
-from tests.rehearsal.hyperpod_lab import HyperPodLab
-from tests.rehearsal.job_cluster import (
+from tests.nodes.hyperpod_lab import HyperPodLab
+from tests.nodes.job_cluster import (
     ENVIRONMENT,
     NAME,
     TORCH,
@@ -30,7 +30,7 @@ from tests.rehearsal.job_cluster import (
     job_cluster,
     slurmpod,
 )
-from tests.rehearsal.torch_folder import REQUIREMENTS, torch_folder
+from tests.nodes.torch_folder import REQUIREMENTS, torch_folder
 
 FILE = "training.yaml"
 VENV = "/fsx/ubuntu/venv/bin/python"

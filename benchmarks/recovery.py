@@ -20,7 +20,7 @@ from benchmarks.clusters import make, our_scripts, upload
 from benchmarks.measure import Row
 from slurmpod.rehearsal.shell import Shell
 from slurmpod.rehearsal.state import JournalReader
-from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname
+from tests.nodes.hyperpod_lab import HyperPodLab, hostname
 
 FOLDER = "/fsx/ubuntu"
 LOG = f"{FOLDER}/training.log"

@@ -13,7 +13,7 @@ from slurmpod.cli.status_text import print_status
 from slurmpod.operations.status import status_of
 from slurmpod.reading.read import read
 from slurmpod.resolve import resolve
-from tests.unit.operations.cluster_at_work import HEAD, NOW, Cluster
+from tests.pure.operations.cluster_at_work import HEAD, NOW, Cluster
 
 count = int(sys.argv[1])
 nodes = [("w", f"i-{n}", f"10.0.{n // 250}.{n % 250}", "Running", "") for n in range(count)]

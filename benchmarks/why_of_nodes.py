@@ -9,8 +9,8 @@ import sys
 from rich.console import Console
 
 from slurmpod.cli.why import print_everything
-from tests.unit.operations.cluster_at_work import HEAD
-from tests.unit.operations.test_why_everything import OWN, cluster, examined
+from tests.pure.operations.cluster_at_work import HEAD
+from tests.pure.operations.test_why_everything import OWN, cluster, examined
 
 count = int(sys.argv[1])
 nodes = [

@@ -25,7 +25,7 @@ atexit.register(gc.freeze)  # as it ends, Python would look through millions of 
 
 CDK_VALIDATION = "CDK_VALIDATION"
 os.environ.setdefault(CDK_VALIDATION, "false")
-"""The CDK's own check of templates takes half of a synthesis: functional/test_examples.py has it
+"""The CDK's own check of templates takes half of a synthesis: cloud/test_examples.py has it
 look at every environment once, and no other test waits for it."""
 
 

@@ -6,31 +6,32 @@ from typing import Any
 
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
-NODES = "tests/rehearsal/"
+NODES = "tests/nodes/"
 """The folder whose tests have nodes, and wait for them more than they compute."""
 
-ALL_ENVIRONMENTS = "tests/stacks/"
-"""The folder whose files share the synthesis of every environment, and therefore a process."""
+ALL_ENVIRONMENTS = "tests/templates/test_"
+"""The folder whose own files share the synthesis of every environment, and therefore a process."""
 
 LONG = (
-    "rehearsal/test_life.py",
-    "rehearsal/faults",
-    "rehearsal/test_lifecycle_bundles.py",
-    "rehearsal/test_rehearse.py",
-    "rehearsal/test_take_down.py",
-    "rehearsal/test_resume.py",
-    "rehearsal/test_first_hour.py",
-    "rehearsal/test_profiles.py",
-    "rehearsal/test_guarded_environment.py",
-    "rehearsal/test_checkpoints.py",
-    "rehearsal",
-    "jobs/test_hybrid_training.py",
-    "jobs/test_pipeline_training.py",
-    "stacks",
-    "functional/test_examples.py",
-    "property",
-    "functional",
-    "rules",
+    "nodes/test_life.py",
+    "nodes/faults",
+    "nodes/test_lifecycle_bundles.py",
+    "nodes/test_rehearse.py",
+    "nodes/test_take_down.py",
+    "nodes/test_resume.py",
+    "nodes/test_first_hour.py",
+    "nodes/test_profiles.py",
+    "nodes/test_guarded_environment.py",
+    "nodes/test_checkpoints.py",
+    "nodes",
+    "programs/jobs/test_hybrid_training.py",
+    "programs/jobs/test_pipeline_training.py",
+    "templates",
+    "cloud/test_examples.py",
+    "pure/property",
+    "cloud",
+    "programs",
+    "pure/rules",
 )
 """Folders and files that take long, the longest first: begun last, one process would wait."""
 

@@ -27,163 +27,162 @@ class Further:
     """What `make test` runs in their place: a test, a class or a file, by its node id."""
 
 
-_REHEARSED = "rehearsal/test_rehearse.py::TestWhatIsShown"
+_REHEARSED = "nodes/test_rehearse.py::TestWhatIsShown"
 _STRUCK = f"{_REHEARSED}::test_a_job_of_the_users_own_went_on_after_a_fault"
-_AT_REST = "rehearsal/test_rehearse.py::TestFaults::test_one_strikes_a_cluster_at_rest"
-_RECIPES = "rehearsal/test_recipes.py"
+_AT_REST = "nodes/test_rehearse.py::TestFaults::test_one_strikes_a_cluster_at_rest"
+_RECIPES = "nodes/test_recipes.py"
 _TRAINED = f"{_RECIPES}::test_losses_of_data_parallel_training_are_those_of_one_process"
-_RESUME = "rehearsal/test_resume.py"
-_CHECKPOINTS = "rehearsal/test_checkpoints.py"
+_RESUME = "nodes/test_resume.py"
+_CHECKPOINTS = "nodes/test_checkpoints.py"
 _RESUMED = f"{_CHECKPOINTS}::test_another_number_of_processes_goes_on_with_the_same_data"
-_SYNTHESIZED = "stacks/test_golden.py"
+_SYNTHESIZED = "templates/test_golden.py"
 
-_DEPLOYED = "functional/test_embedded_aws.py::test_the_cdk_deploys_a_whole_environment"
+_DEPLOYED = "cloud/test_embedded_aws.py::test_the_cdk_deploys_a_whole_environment"
 
 FURTHER: Sequence[Further] = (
     Further(
-        "functional/test_examples.py",
+        "cloud/test_examples.py",
         "all environments of this repository, deployed, compared by the CDK, and destroyed",
         _DEPLOYED,
     ),
     Further(
-        "functional/test_embedded_aws.py::TestChangesAndEnd",
+        "cloud/test_embedded_aws.py::TestChangesAndEnd",
         "changes, failures and the end of an environment, by the CDK's command line",
-        "functional/test_embedded_templates.py",
+        "cloud/test_embedded_templates.py",
     ),
     Further(
-        "functional/test_library_page.py::test_single_constructs",
+        "cloud/test_library_page.py::test_single_constructs",
         "single constructs of the library, deployed",
-        "functional/test_library_page.py"
-        "::test_an_environment_in_a_vpc_of_the_app_is_deployed_and_found",
+        "cloud/test_library_page.py::test_an_environment_in_a_vpc_of_the_app_is_deployed_and_found",
     ),
     Further(
-        "functional/test_embedded_closed.py",
+        "cloud/test_embedded_closed.py",
         "a closed network with all kinds of storage, deployed and changed",
         _DEPLOYED,
     ),
     Further(
-        "rehearsal/faults/test_lost_nodes.py",
+        "nodes/faults/test_lost_nodes.py",
         "each other fault that takes a node away",
         _STRUCK,
     ),
     Further(
-        "rehearsal/faults/test_services_and_storage.py",
+        "nodes/faults/test_services_and_storage.py",
         "each other fault of a service or of storage",
         _AT_REST,
     ),
     Further(
-        "rehearsal/faults/test_customer.py",
+        "nodes/faults/test_customer.py",
         "faults in customer mode: those that need it, and some that differ there",
         _STRUCK,
     ),
     Further(
-        "rehearsal/faults/test_what_commands_say.py",
+        "nodes/faults/test_what_commands_say.py",
         "what commands say during faults of capacity and of the database",
-        "rehearsal/test_capacity.py",
+        "nodes/test_capacity.py",
     ),
     Further(
-        "rehearsal/test_first_hour.py",
+        "nodes/test_first_hour.py",
         "the tutorial, as it is printed",
         _REHEARSED,
     ),
     Further(
-        "rehearsal/test_rehearse.py::TestFaults::test_one_strikes_whatever_runs",
+        "nodes/test_rehearse.py::TestFaults::test_one_strikes_whatever_runs",
         "a fault that strikes when the user says so",
         _AT_REST,
     ),
     Further(
-        "rehearsal/test_rehearse.py::TestDeployingAgain",
+        "nodes/test_rehearse.py::TestDeployingAgain",
         "a rehearsal that the CDK deploys again",
-        "functional/test_embedded_aws.py::test_the_cdk_finds_no_difference_and_nothing_to_do",
+        "cloud/test_embedded_aws.py::test_the_cdk_finds_no_difference_and_nothing_to_do",
     ),
     Further(
-        "rehearsal/test_rehearse.py::TestTwoAtOnce",
+        "nodes/test_rehearse.py::TestTwoAtOnce",
         "two rehearsals at once: without workers, with a database of the user's",
         _REHEARSED,
     ),
     Further(
-        "rehearsal/test_take_down.py::TestInterruption",
+        "nodes/test_take_down.py::TestInterruption",
         "interruptions in later stages, by other signals",
-        "rehearsal/test_take_down.py::TestInterruption::test_leaves_nothing[1-starting]",
+        "nodes/test_take_down.py::TestInterruption::test_leaves_nothing[1-starting]",
     ),
     Further(
-        "rehearsal/test_take_down.py::TestDeath::test_nothing_is_left_when_only_the_command",
+        "nodes/test_take_down.py::TestDeath::test_nothing_is_left_when_only_the_command",
         "the death of the command alone",
-        "rehearsal/test_take_down.py::TestDeath"
+        "nodes/test_take_down.py::TestDeath"
         "::test_the_next_rehearsal_clears_what_a_dead_one_left_and_only_that",
     ),
     Further(
-        "rehearsal/test_failed_scripts.py",
+        "nodes/test_failed_scripts.py",
         "failed scripts of a node that is kept to look at",
-        "rehearsal/test_take_down.py::TestFailure",
+        "nodes/test_take_down.py::TestFailure",
     ),
     Further(
-        "rehearsal/test_access_directory.py",
+        "nodes/test_access_directory.py",
         "people of a directory (LDAP)",
-        "rehearsal/test_access.py::TestOnNodes",
+        "nodes/test_access.py::TestOnNodes",
     ),
     Further(
-        "rehearsal/test_execution_roles.py",
+        "nodes/test_execution_roles.py",
         "nodes that lack one right of their role each",
-        "rehearsal/test_guarded_environment.py::TestReach",
+        "nodes/test_guarded_environment.py::TestReach",
     ),
     Further(
-        "rehearsal/test_hyperpod_operations.py",
+        "nodes/test_hyperpod_operations.py",
         "operations on nodes one by one, also those that fail",
-        "rehearsal/test_life.py",
+        "nodes/test_life.py",
     ),
     Further(
-        "rehearsal/test_capacity.py::test_a_deployment_ends_well",
+        "nodes/test_capacity.py::test_a_deployment_ends_well",
         "a deployment by command to which EC2 gives fewer instances",
-        "rehearsal/test_capacity.py::TestPartialCapacity",
+        "nodes/test_capacity.py::TestPartialCapacity",
     ),
     Further(
-        "rehearsal/test_life.py::test_destroyed_and_deployed_again",
+        "nodes/test_life.py::test_destroyed_and_deployed_again",
         "an environment that is destroyed, and deployed again with its data and records",
-        "rehearsal/test_records.py::test_records_are_in_the_server_and_outlive_the_cluster",
+        "nodes/test_records.py::test_records_are_in_the_server_and_outlive_the_cluster",
     ),
     Further(
-        "rehearsal/test_profiles.py::test_the_fourth_attempt",
+        "nodes/test_profiles.py::test_the_fourth_attempt",
         "an update of the software that fails again and again",
-        "rehearsal/test_hyperpod_modes.py::TestExtended"
+        "nodes/test_hyperpod_modes.py::TestExtended"
         "::test_an_update_whose_scripts_fail_leaves_everything_as_it_was",
     ),
     Further(
-        "rehearsal/test_profiles.py::test_a_job_ends_well",
+        "nodes/test_profiles.py::test_a_job_ends_well",
         "a job beside which HyperPod writes slurm.conf anew, under adverse profiles",
-        "rehearsal/test_reconfiguration.py",
+        "nodes/test_reconfiguration.py",
     ),
     Further(
-        "rehearsal/test_records.py::test_hyperpod_connects",
+        "nodes/test_records.py::test_hyperpod_connects",
         "a database to which HyperPod connects Slurm, with another password later",
-        "rehearsal/test_records.py"
+        "nodes/test_records.py"
         "::test_a_password_that_rds_changes_reaches_slurmdbd_and_no_record_is_lost",
     ),
     Further(
-        "rehearsal/test_access.py::test_people_come",
+        "nodes/test_access.py::test_people_come",
         "people of the environment where our scripts set Slurm up",
-        "rehearsal/test_access.py::TestOnNodes",
+        "nodes/test_access.py::TestOnNodes",
     ),
     Further(
-        "rehearsal/test_lifecycle_runs.py::test_runs_that_were_killed",
+        "nodes/test_lifecycle_runs.py::test_runs_that_were_killed",
         "scripts that are killed at each step, and run again",
-        "rehearsal/test_lifecycle_runs.py::test_a_second_run_finds_everything_done",
+        "nodes/test_lifecycle_runs.py::test_a_second_run_finds_everything_done",
     ),
     Further(
-        "rehearsal/test_hyperpod_modes.py::TestManaged::test_nodes_of_two_vpcs_have",
+        "nodes/test_hyperpod_modes.py::TestManaged::test_nodes_of_two_vpcs_have",
         "two clusters with the same addresses, in another mode",
-        "rehearsal/test_hyperpod_modes.py::TestManaged"
+        "nodes/test_hyperpod_modes.py::TestManaged"
         "::test_nodes_of_two_vpcs_have_the_same_names_and_are_not_mistaken[extended]",
     ),
     Further(
-        "rehearsal/test_lifecycle_bundles.py::test_two_controllers",
+        "nodes/test_lifecycle_bundles.py::test_two_controllers",
         "two controllers with our scripts",
-        "rehearsal/test_hyperpod_modes.py::TestOwnScripts",
+        "nodes/test_hyperpod_modes.py::TestOwnScripts",
     ),
     Further(
         f"{_RESUME}::test_all_nodes",
         "packages that a job installs for all nodes, from a bucket",
-        "jobs/test_venv.py",
+        "pure/jobs/test_venv.py",
     ),
     Further(
         f"{_RESUME}::test_a_job_goes_on",
@@ -203,32 +202,32 @@ FURTHER: Sequence[Further] = (
     Further(
         f"{_RECIPES}::test_what_has_no_wheel",
         "packages that a job builds on a node of a cluster",
-        "jobs/test_venv_sources.py",
+        "pure/jobs/test_venv_sources.py",
     ),
     Further(f"{_RECIPES}::test_gpt2", "a compiled training", _TRAINED),
     Further(f"{_RECIPES}::test_layers", "a training whose layers are split over nodes", _TRAINED),
     Further(f"{_RECIPES}::test_a_pipeline", "a pipeline over two nodes", _TRAINED),
     Further(f"{_RECIPES}::test_collectives", "a benchmark of collectives", _TRAINED),
-    Further(f"{_RECIPES}::test_llama", "a training on Trainium", "jobs/test_neuron_jobs.py"),
+    Further(f"{_RECIPES}::test_llama", "a training on Trainium", "pure/jobs/test_neuron_jobs.py"),
     Further(
         f"{_RECIPES}::test_nothing_is_trained",
         "a training on Trainium that cannot be compiled",
-        "jobs/test_neuron_jobs.py",
+        "pure/jobs/test_neuron_jobs.py",
     ),
     Further(
-        "jobs/test_hybrid_training.py",
+        "programs/jobs/test_hybrid_training.py",
         "each mesh of `fsdp2-hybrid`",
-        "jobs/test_losses_that_part.py",
+        "programs/jobs/test_losses_that_part.py",
     ),
     Further(
-        "jobs/test_pretraining.py",
+        "programs/jobs/test_pretraining.py",
         "meshes, experts and a killed run of `pretrain`",
-        "jobs/test_losses_that_part.py",
+        "programs/jobs/test_losses_that_part.py",
     ),
     Further(
-        "jobs/test_pipeline_training.py",
+        "programs/jobs/test_pipeline_training.py",
         "stages and pipelines of `bert-pipeline`",
-        "jobs/test_losses_that_part.py",
+        "programs/jobs/test_losses_that_part.py",
     ),
     Further(
         f"{_CHECKPOINTS}::test_a_",
@@ -236,32 +235,34 @@ FURTHER: Sequence[Further] = (
         _RESUMED,
     ),
     Further(
-        "functional/test_contributing.py",
+        "programs/test_contributing.py",
         "additions of each other kind of thing",
-        "functional/test_contributing.py::test_a_rule",
+        "programs/test_contributing.py::test_a_rule",
     ),
     Further(
-        "stacks/test_checkov.py", "the templates, judged by checkov, too", "stacks/test_nag.py"
+        "templates/test_checkov.py",
+        "the templates, judged by checkov, too",
+        "templates/test_nag.py",
     ),
     Further(
-        "stacks/test_new_fields.py",
+        "templates/test_new_fields.py",
         "new fields in each other environment",
-        "stacks/test_new_fields.py::test_a_new_field_with_a_default_changes_no_template[dev]",
+        "templates/test_new_fields.py::test_a_new_field_with_a_default_changes_no_template[dev]",
     ),
     Further(
-        "property/test_synthesis.py",
+        "templates/random/test_synthesis.py",
         "templates of random environments",
         _SYNTHESIZED,
     ),
     Further(
-        "functional/test_wheel.py::test_apps_of_the_library_page",
+        "cloud/test_wheel.py::test_apps_of_the_library_page",
         "the library page, with an installed package",
-        "functional/test_library_page.py",
+        "cloud/test_library_page.py",
     ),
     Further(
-        "functional/test_wheel.py::test_an_installed_package_deploys",
+        "cloud/test_wheel.py::test_an_installed_package_deploys",
         "a deployment with an installed package",
-        "rehearsal/test_life.py",
+        "nodes/test_life.py",
     ),
 )
 

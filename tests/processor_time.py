@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 
 KINDS = {
-    "tests/rehearsal/": "booted clusters",
-    "tests/functional/": "embedded AWS and command lines",
-    "tests/stacks/": "templates",
-    "tests/property/": "templates",
-    "tests/rules/": "rules",
-    "tests/jobs/": "jobs",
+    "tests/nodes/": "booted clusters",
+    "tests/cloud/": "embedded AWS and command lines",
+    "tests/programs/": "programs of this machine",
+    "tests/templates/": "templates",
+    "tests/pure/rules/": "rules",
+    "tests/pure/jobs/": "jobs",
 }
 """What the tests of a folder need most; all others compute alone."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from tests.diagnosis.diagnosis import State, states
+from tests.pure.diagnosis.diagnosis import State, states
 
 INTRODUCTION = """\
 # Broken states
@@ -18,7 +18,7 @@ another instance; jobs once Slurm has forgotten them, and once their node is ano
 A test holds each answer. {recorded} are answers of nodes that were
 broken in a rehearsal. {composed} are composed: put together in the same form, by Slurm's source, so
 that nobody has seen `why` name them on a node. Other tests break booted nodes and ask `why` of
-them: `tests/rehearsal/test_rehearse.py`, `test_life.py` and `test_capacity.py`.
+them: `tests/nodes/test_rehearse.py`, `test_life.py` and `test_capacity.py`.
 [How many it names rightly](benchmarks.md#what-why-names) is measured by
 `make bench PARTS=diagnosis`.
 

@@ -51,7 +51,7 @@ c: parts of a layer and of a sequence; p: stages; k: turns of a stage, at most 4
 MLP against that of GPT-3; C: time of a checkpoint; T: interval; M: hours between failures of the
 job; R: restart. Memory and utilization were [measured on one H200](benchmarks.md#on-one-gpu),
 without any communication; the formulas were also compared with the numbers of these papers
-(`tests/jobs/test_planning.py`).
+(`tests/pure/jobs/test_planning.py`).
 """
 
 PUBLISHED = """
