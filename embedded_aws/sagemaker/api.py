@@ -19,7 +19,7 @@ from embedded_aws.sagemaker.hosting import Hosting
 from embedded_aws.sagemaker.node_operations import NodeAddition, NodeOperations
 from embedded_aws.sagemaker.notebooks import Notebooks
 from embedded_aws.sagemaker.operations import describe_operation, list_operations
-from embedded_aws.sagemaker.training_plans import TrainingPlanApi
+from embedded_aws.sagemaker.training_plan_api import TrainingPlanApi
 from embedded_aws.wire import Operation
 
 Shape = dict[str, Any]
