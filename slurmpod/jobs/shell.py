@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import field, replace
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from itertools import product, takewhile
 from typing import TYPE_CHECKING
 
+from slurmpod.jobs.bash_tree import (
+    ESCAPED,
+    parts_with_words,
+    pieces,
+    raw_strings,
+    unescaped,
+    unquoted,
+)
 from slurmpod.jobs.branches import Branch, branches
 from slurmpod.jobs.here_documents import (
     NOT_NEWLINE,
@@ -25,18 +33,8 @@ from slurmpod.jobs.here_documents import (
 from slurmpod.value import Value
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
-LONGEST_AT_ONCE = 8_000
-"""Characters that are parsed at once. The grammar's scanner looks for the end of a list or of a
-string up to the end of the text, again and again: the time grows with the square of the length."""
-
-LIST = re.compile(r"\s*\w+\+?=\(\s*\n")
-END_OF_LIST = "\n)\n"
-"""A list of which each line is a word, as scripts write long ones."""
-
-ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-ESCAPED_IN_STRINGS = re.compile(r'\\(["\\$`\n])')
 NOT_ASCII = re.compile(r"[^\t\n\r\x20-\x7e]")
 CONTINUED = re.compile(r"(?:\\[\n\t ])+")
 NEWLINE = re.compile(r"(?<!\\)\n")
@@ -56,7 +54,6 @@ KEYWORDS = frozenset(
 """What the grammar has as a keyword, and what is the first word of a command, or one behind it."""
 
 COMMANDS = frozenset(["command", "declaration_command", "unset_command", "test_command"])
-ARITHMETIC = frozenset({"((", "$(("})
 APPENDING = frozenset({">>", "&>>"})
 BACKGROUND = "&"
 OPERATING = frozenset({BACKGROUND, "file_redirect"})
@@ -186,51 +183,6 @@ def words_in(text: str, place: Place) -> list[Word]:
     return [word for command in commands_in(text, place) for word in command]
 
 
-def pieces(text: str) -> Iterator[tuple[int, Node]]:
-    """Yield what the parser makes of a text of ASCII characters, and where that begins.
-
-    A long text is read in pieces that begin where a statement does, if it is not longer than all
-    that is read at once; of a longer list nothing is read, as its parts would look like commands.
-    Each character is a byte, so that offsets are the same.
-    """
-    start = 0
-    while start < len(text):
-        stop = start + LONGEST_AT_ONCE
-        if stop < len(text):
-            stop = text.rfind("\n", start, stop) + 1 or stop
-            whole = _last_statement(_parse(text[start:stop]))
-            if not whole and (behind := _behind_list(text, start)):
-                start = behind
-                continue
-            stop = start + (whole or stop - start)
-        yield start, _parse(text[start:stop])
-        start = stop
-
-
-def _behind_list(text: str, start: int) -> int:
-    """Return where the list that begins here, and goes on over lines, is over; 0 without one."""
-    end = text.find(END_OF_LIST, start) if LIST.match(text, start) else -1
-    return end + len(END_OF_LIST) if end > 0 else 0
-
-
-def _last_statement(root: Node) -> int:
-    """Return where the last statement of a piece begins, which may go on behind the piece."""
-    return root.children[-1].start_byte if root.children and not root.is_error else 0
-
-
-def _parse(text: str) -> Node:
-    return _parser().parse(text.encode("ascii")).root_node
-
-
-@cache
-def _parser() -> Parser:
-    """Return the parser; it is imported here because few commands read scripts."""
-    import tree_sitter
-    import tree_sitter_bash
-
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
-
-
 class _Reader:
     """Collects the words of commands from the trees of a text's pieces."""
 
@@ -272,7 +224,7 @@ class _Reader:
                 self._leaf(node, offset, is_in_test)
             else:
                 is_in_test |= node.type == "test_command"
-                waiting += [(child, is_in_test) for child in reversed(_parts(node))]
+                waiting += [(child, is_in_test) for child in reversed(parts_with_words(node))]
 
     def parsed(self) -> ParsedScript:
         """Return what was read; here documents inside of words are no documents of the script."""
@@ -318,7 +270,7 @@ class _Reader:
             return
         word = Word(
             raw=self._text[start:stop],
-            text=_unquoted(node, self._text, offset),
+            text=unquoted(node, self._text, offset),
             expanded=self._expanded(node, offset),
             place=self._at(start),
             is_substitution=node.type == "command_substitution",
@@ -332,7 +284,7 @@ class _Reader:
 
     def _expanded(self, node: Node, offset: int) -> str:
         start, stop = offset + node.start_byte, offset + node.end_byte
-        blanks = [(offset + each.start_byte, offset + each.end_byte) for each in _raw_strings(node)]
+        blanks = [(offset + each.start_byte, offset + each.end_byte) for each in raw_strings(node)]
         index = bisect_left(self._literal, start, key=lambda each: each.start)
         for each in self._literal[index:]:
             if each.start >= stop:
@@ -356,73 +308,14 @@ class _Reader:
         return tuple(self._commands[index - 1]) if index else ()
 
 
-def _parts(node: Node) -> list[Node]:
-    """Return in which children of a node there are words: none of arithmetic, patterns, targets."""
-    children = node.children
-    if children[0].type in ARITHMETIC:
-        return []
-    if node.type == "herestring_redirect":
-        return []
-    if node.type == "file_redirect":
-        return node.children_by_field_name("destination")[1:]
-    if node.type == "function_definition":
-        return [child for child in children if child.type != "word"]
-    if node.type == "case_item":
-        return children[next((i for i, each in enumerate(children) if each.type == ")"), 0) :]
-    return children
-
-
 def _joint(first: Word, between: str, second: Word) -> Word:
     """Return the one word that the grammar parts at a continued line, and at an escaped blank."""
     return Word(
         first.raw + between + second.raw,
-        first.text + _unescaped(ESCAPED, between) + second.text,
+        first.text + unescaped(ESCAPED, between) + second.text,
         first.expanded + blank(NOT_NEWLINE, between) + second.expanded,
         first.place,
     )
-
-
-def _raw_strings(node: Node) -> Iterator[Node]:
-    """Yield the '...' in a word, but for those in substitutions, which are commands."""
-    waiting = [node]
-    while waiting:
-        each = waiting.pop()
-        if each.type in ("raw_string", "ansi_c_string"):
-            yield each
-        elif each.type != "command_substitution":
-            waiting += each.children
-
-
-def _unquoted(node: Node, text: str, offset: int) -> str:
-    """Return what a command gets for a word: without quotes, and without continued lines."""
-    start, stop = offset + node.start_byte, offset + node.end_byte
-    match node.type:
-        case "raw_string":
-            return text[start + 1 : stop - 1]
-        case "ansi_c_string":
-            return text[start + 2 : stop - 1]
-        case "string":
-            return _joined(node, text, offset, (start + 1, stop - 1), ESCAPED_IN_STRINGS)
-        case "word" | "concatenation" | "variable_assignment":
-            return _joined(node, text, offset, (start, stop), ESCAPED)
-    return text[start:stop]
-
-
-def _joined(
-    node: Node, text: str, offset: int, span: tuple[int, int], escaped: re.Pattern[str]
-) -> str:
-    """Return the text of a node's parts, and of what stands between them without backslashes."""
-    parts, (done, stop) = [], span
-    for child in node.named_children:
-        if child.type != "string_content":
-            parts.append(_unescaped(escaped, text[done : offset + child.start_byte]))
-            parts.append(_unquoted(child, text, offset))
-            done = offset + child.end_byte
-    return "".join((*parts, _unescaped(escaped, text[done:stop])))
-
-
-def _unescaped(escaped: re.Pattern[str], text: str) -> str:
-    return escaped.sub(lambda match: match[1].replace("\n", ""), text)
 
 
 def _places(text: str, line: int) -> Callable[[int], Place]:

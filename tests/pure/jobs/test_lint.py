@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tree_sitter import Node
 
 from slurmpod.cli.environment import sound_environment
-from slurmpod.jobs import shell
+from slurmpod.jobs import bash_tree, shell
+from slurmpod.jobs.bash_tree import LONGEST_AT_ONCE
 from slurmpod.jobs.lint import all_rules, lint
-from slurmpod.jobs.shell import LONGEST_AT_ONCE
 from slurmpod.problems import Severity
 from tests.golden_files import ROOT, assert_matches
 from tests.pure.jobs.cluster import LIMITS, SLURM, resolved_cluster
@@ -77,7 +77,7 @@ def test_work_grows_with_the_length_of_nonsense_and_no_faster(piece: str, text: 
 def work(text: str) -> tuple[int, int]:
     """Return how many functions are called to lint a text, and how many bytes are parsed."""
     calls = parsed = 0
-    parse = shell._parse
+    parse = bash_tree._parse
 
     def counting_parse(piece: str) -> Node:
         nonlocal parsed
@@ -91,7 +91,7 @@ def work(text: str) -> tuple[int, int]:
 
     shell.commands_of.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shell, "_parse", counting_parse)
+        patch.setattr(bash_tree, "_parse", counting_parse)
         sys.setprofile(count)
         try:
             lint("long.sbatch", text)
