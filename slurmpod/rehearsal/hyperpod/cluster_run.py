@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from ipaddress import IPv4Interface
 from pathlib import Path
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -24,13 +23,7 @@ from embedded_aws.cluster import (
 )
 from embedded_aws.sagemaker.events import (
     creation_ends,
-    reboot_begins,
-    reboot_ends,
     record,
-    replacement_begins,
-    replacement_ends,
-    root_volume_begins,
-    root_volume_ends,
     termination_begins,
 )
 from slurmpod.aws.gateway import Gateway
@@ -38,7 +31,6 @@ from slurmpod.platform_profiles.profile import Profile
 from slurmpod.rehearsal.hyperpod.accounting import start_accounting, storage_of
 from slurmpod.rehearsal.hyperpod.capacity import Capacity, no_capacity
 from slurmpod.rehearsal.hyperpod.cluster_agent import (
-    accelerator_devices,
     controllers_of,
     hostname,
     rewrite_slurm_configuration,
@@ -46,12 +38,11 @@ from slurmpod.rehearsal.hyperpod.cluster_agent import (
 )
 from slurmpod.rehearsal.hyperpod.first_minutes import begin
 from slurmpod.rehearsal.hyperpod.host_agent import HostAgent, LogStream
-from slurmpod.rehearsal.hyperpod.image_disk import environment_file, files_of, files_of_agents
+from slurmpod.rehearsal.hyperpod.image_disk import environment_file
+from slurmpod.rehearsal.hyperpod.machine_spec import machine_spec
+from slurmpod.rehearsal.hyperpod.network_losses import NetworkLosses
 from slurmpod.rehearsal.hyperpod.node_files import (
-    AWS_ENVIRONMENT,
-    PROVISIONING_PARAMETERS,
     RESOURCE_CONFIG,
-    aws_environment,
     mount_file_systems,
     put_file,
     resource_config,
@@ -61,6 +52,12 @@ from slurmpod.rehearsal.hyperpod.node_files import (
 )
 from slurmpod.rehearsal.hyperpod.node_roles import AssumeRole, NodeRole
 from slurmpod.rehearsal.hyperpod.nodes_at_work import NodesAtWork
+from slurmpod.rehearsal.hyperpod.operation_kinds import (
+    REBOOT,
+    REPLACEMENT,
+    SOFTWARE_UPDATE,
+    Operation,
+)
 from slurmpod.rehearsal.hyperpod.provisioning import (
     SCRIPTS_FAILED,
     DownloadedBundle,
@@ -68,11 +65,11 @@ from slurmpod.rehearsal.hyperpod.provisioning import (
     download_bundles,
 )
 from slurmpod.rehearsal.hyperpod.software import Software
-from slurmpod.rehearsal.hyperpod.vpc_paths import Lost, VpcPaths, lose, messages, named_in
+from slurmpod.rehearsal.hyperpod.vpc_paths import named_in
 from slurmpod.rehearsal.journal_entries import LIFECYCLE_FAILED
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
-from slurmpod.rehearsal.nodes.spec import File, MachineSpec
+from slurmpod.rehearsal.nodes.spec import MachineSpec
 from slurmpod.rehearsal.state import Journal
 
 CAPACITY_POLL_SECONDS = 0.2
@@ -102,9 +99,12 @@ class ClusterRun:
     newest: Software | None = None
     renewed_groups: set[str] = field(default_factory=set)
     munge_key: bytes = field(default_factory=lambda: secrets.token_bytes(128))
-    paths: VpcPaths = field(default_factory=VpcPaths)
-    _lost: dict[str, tuple[Lost, ...]] = field(default_factory=dict)
+    _losses: NetworkLosses = field(init=False)
     _one_writer: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        """Make what remembers the losses of these machines."""
+        self._losses = NetworkLosses(self.machines, self.journal)
 
     @property
     def profile(self) -> Profile:
@@ -136,7 +136,7 @@ class ClusterRun:
         """
         self._get_instance(node)
         software = self.software_of(node)
-        self.machines.boot(machine_spec(self, node), software.image)
+        self.machines.boot(self._machine_spec(node), software.image)
         self._check_wanted(node)
         begin(self.machines, hostname(node), software.profile.image)
         self._lose(node)
@@ -155,7 +155,7 @@ class ClusterRun:
                 mount_file_systems(self.machines, hostname(node), mounts)
         except ClusterFailed as failure:
             said = f"The image's own configuration failed: {failure}"
-            raise self.failed(node, self._with_lost(node, said)) from None
+            raise self.failed(node, self._losses.explained(node, said)) from None
         if self.configures_itself(node):
             self.journal.note(hostname(node), "configured by HyperPod")
 
@@ -295,6 +295,16 @@ class ClusterRun:
             f"Instance {node.instance_id} of group {node.group} ({hostname(node)}): {message}"
         )
 
+    def _machine_spec(self, node: ClusterNode) -> MachineSpec:
+        return machine_spec(
+            node,
+            self.software_of(node).profile,
+            instances=resource_config(self.cluster, self.controllers),
+            variables=self.role(node).variables,
+            munge_key=self.munge_key,
+            provisioning=self.provisioning.file,
+        )
+
     def _get_instance(self, node: ClusterNode) -> None:
         """Take an instance for a node; under continuous provisioning wait until there is one.
 
@@ -334,29 +344,16 @@ class ClusterRun:
 
     def look_at_network(self, gateway: Gateway) -> None:
         """Look at what the VPC lets through now; nodes that run lose what it stops, and no more."""
-        self.paths = VpcPaths.of(gateway, self.cluster)
+        self._losses.look(gateway, self.cluster)
         for node in self.cluster.nodes:
             if not self.machines.is_off(hostname(node)):
                 self._lose(node)
 
     def _lose(self, node: ClusterNode) -> None:
-        """Have a node lose what the VPC stops: with nothing to lose, nothing is done."""
-        name, lost = hostname(node), self.paths.lost(self.cluster, self.controllers, node)
-        if lost or self._lost.get(name):
-            lose(self.machines, name, lost)
-        self._lost[name] = lost
-        for message in messages(lost):
-            self.journal.note(name, message)
-
-    def _with_lost(self, node: ClusterNode, message: str) -> str:
-        """Return why a node failed, with what its VPC stops."""
-        stopped = "; ".join(messages(self._lost.get(hostname(node), ())))
-        return f"{message.rstrip('.')}. In this VPC {stopped}." if stopped else message
+        self._losses.lose(self.cluster, self.controllers, node)
 
     def _run_lifecycle(self, node: ClusterNode) -> None:
-        if waited_for := named_in(
-            self.bundles[node.group].files, self._lost.get(hostname(node), ())
-        ):
+        if waited_for := named_in(self.bundles[node.group].files, self._losses.of(node)):
             why = f"{SCRIPTS_FAILED} They would wait in vain: {waited_for.message}."
             raise self.failed(node, why)
         agent = HostAgent(
@@ -375,22 +372,9 @@ class ClusterRun:
         if result.exit_status and self.is_wanted(node):
             self.journal.note(hostname(node), LIFECYCLE_FAILED)
             said = f"{SCRIPTS_FAILED} Last line: {result.last_line}"
-            raise self.failed(node, self._with_lost(node, said))
+            raise self.failed(node, self._losses.explained(node, said))
         if not result.exit_status:
             self.journal.note(hostname(node), "lifecycle scripts succeeded")
-
-
-@dataclass(frozen=True)
-class Operation:
-    """A kind of operation: the events at its two ends."""
-
-    begins: Callable[[Cluster, ClusterNode], ClusterEvent]
-    ends: Callable[[Cluster, ClusterNode, str | None], ClusterEvent]
-
-
-REPLACEMENT = Operation(replacement_begins, replacement_ends)
-REBOOT = Operation(reboot_begins, reboot_ends)
-SOFTWARE_UPDATE = Operation(root_volume_begins, root_volume_ends)
 
 
 @contextlib.contextmanager
@@ -435,36 +419,6 @@ def set_up(run: ClusterRun, node: ClusterNode) -> None:
     else:
         units = run.software_of(node).profile.image.units
         start_slurmd(run.machines, name, primary.private_ip, environment_file(units["slurmd"]))
-
-
-def machine_spec(run: ClusterRun, node: ClusterNode) -> MachineSpec:
-    """Return what a node's machine is when it boots for the first time."""
-    kind, count = accelerator_devices(node.instance_type)
-    profile = run.software_of(node).profile
-    files = {
-        RESOURCE_CONFIG: File(resource_config(run.cluster, run.controllers)),
-        **files_of(profile.image),
-        **files_of_agents(profile.agents),
-        AWS_ENVIRONMENT: File(aws_environment(run.role(node).variables), mode=0o644),
-        "/etc/munge/munge.key": File(run.munge_key, mode=0o400, owner="munge"),
-    }
-    if run.provisioning.file is not None:
-        files[PROVISIONING_PARAMETERS] = File(run.provisioning.file)
-    return MachineSpec(
-        hostname=hostname(node),
-        address=_address(node),
-        files=files,
-        accelerator_kind=kind,
-        accelerators=count,
-        interface=profile.image.interface,
-    )
-
-
-def _address(node: ClusterNode) -> IPv4Interface:
-    """Return the node's address with its subnet's prefix length, from its network interface."""
-    assert node.interface is not None  # noqa: S101  # gone only when the node is
-    prefix_length = node.interface.subnet_cidr.partition("/")[2]
-    return IPv4Interface(f"{node.private_ip}/{prefix_length}")
 
 
 def log_group(cluster: Cluster) -> str:

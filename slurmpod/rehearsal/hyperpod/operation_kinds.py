@@ -1,0 +1,29 @@
+"""The kinds of operations on one node of a cluster, by the events at their two ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from embedded_aws.cluster import Cluster, ClusterEvent, ClusterNode
+from embedded_aws.sagemaker.events import (
+    reboot_begins,
+    reboot_ends,
+    replacement_begins,
+    replacement_ends,
+    root_volume_begins,
+    root_volume_ends,
+)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A kind of operation: what is recorded when it begins, and when it ends or fails."""
+
+    begins: Callable[[Cluster, ClusterNode], ClusterEvent]
+    ends: Callable[[Cluster, ClusterNode, str | None], ClusterEvent]
+
+
+REPLACEMENT = Operation(replacement_begins, replacement_ends)
+REBOOT = Operation(reboot_begins, reboot_ends)
+SOFTWARE_UPDATE = Operation(root_volume_begins, root_volume_ends)
