@@ -179,10 +179,14 @@ def _network(resolved: Resolved, prices: Prices) -> Iterator[Cost]:
         yield _priced(
             Part.ENDPOINTS,
             "endpoints",
-            f"{services} services in {zones} {'zone' if zones == 1 else 'zones'}",
+            f"{_counted(services, 'service')} in {_counted(zones, 'zone')}",
             services * zones,
             prices.get((Item.INTERFACE_ENDPOINT, "")),
         )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _priced(part: Part, name: str, what: str, count: int, price: Price | None) -> Cost:

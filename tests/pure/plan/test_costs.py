@@ -116,8 +116,8 @@ class TestNetwork:
         }
         found = cost("endpoints", network=zones)
         assert (found.usd_per_hour, found.what) == (Decimal("0.06"), "3 services in 2 zones")
-        one_zone = {**zones, "other_zones": []}
-        assert cost("endpoints", network=one_zone).what == "3 services in 1 zone"
+        one_zone = {**zones, "other_zones": [], "interface_endpoints": ["ssm"]}
+        assert cost("endpoints", network=one_zone).what == "1 service in 1 zone"
 
 
 class TestSum:
