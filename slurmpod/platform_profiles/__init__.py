@@ -1,1 +1,1 @@
-"""HyperPod's own part of a node, as data: a profile per generation of its image, and variants."""
+"""HyperPod's own part of a node, as data: one profile per image generation, and variants."""

@@ -1,7 +1,7 @@
-"""What a rehearsal on an observed image has proven, in a file beside the profile.
+"""Proof that a rehearsal on an observed image succeeded, in a file next to the profile.
 
-The file goes where the profile goes: into a repository, to whoever patches. It holds for the
-scripts and the profile that were rehearsed, and for no others.
+The file is stored with the profile, for example in a repository, and read by the user who runs
+`slurmpod patch`. It is valid only for the scripts and the profile that were rehearsed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from slurmpod.whole_file import write_whole
 
 
 class NotProven(WorkFailed):
-    """Nothing proves that the scripts and a job ran on the image; says why, and what to do."""
+    """No proof that the scripts and a job ran on the image; the text says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Canary:
-    """What was rehearsed: the environment's scripts by their prefix, the image, and the job."""
+    """A successful rehearsal: the prefix of the environment's scripts, the image and the job."""
 
     scripts: str
     profile_sha256: str
@@ -29,17 +29,17 @@ class Canary:
 
 
 def canary_of(profile: Path, scripts: str, job: str) -> Canary:
-    """Return what a rehearsal on a profile proves; raises OSError if it cannot be read."""
+    """Return the proof for a rehearsal of a profile; raises OSError if it cannot be read."""
     return Canary(scripts, hashlib.sha256(profile.read_bytes()).hexdigest(), job)
 
 
 def canary_file(profile: Path) -> Path:
-    """Return where the proof is."""
+    """Return the path of the proof."""
     return profile.with_suffix(".canary.json")
 
 
 def write_canary(profile: Path, canary: Canary) -> Path:
-    """Write the proof down, and return its file."""
+    """Write the proof and return its path."""
     file = canary_file(profile)
     write_whole(file, f"{json.dumps(asdict(canary), indent=2)}\n")
     return file
@@ -54,11 +54,11 @@ def require_canary(profile: Path, scripts: str) -> Canary:
     except OSError as error:
         raise NotProven(f"{error.filename}: {error.strerror}\n{_FIX}") from error
     except (TypeError, ValueError) as error:
-        raise NotProven(f"{file} is no proof of a rehearsal\n{_FIX}") from error
+        raise NotProven(f"{file} is not a valid proof of a rehearsal\n{_FIX}") from error
     if found.profile_sha256 != now.profile_sha256:
         raise NotProven(f"{profile} has changed since it was rehearsed\n{_FIX}")
     if found.scripts != now.scripts:
-        raise NotProven(f"{found.scripts} was rehearsed, and {scripts} is due now\n{_FIX}")
+        raise NotProven(f"{found.scripts} was rehearsed, but {scripts} is to be deployed\n{_FIX}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""A live value that is not the profile's, and what may break with it."""
+"""A live value that differs from the profile's, and what the difference may break."""
 
 from __future__ import annotations
 
@@ -7,62 +7,62 @@ from dataclasses import dataclass
 from typing import Any
 
 BREAKS: Mapping[str, str] = {
-    "TaskPlugin": "auto-resume works with task/none alone",
-    "PrologFlags": "auto-resume refuses Alloc; prologs run at another time",
+    "TaskPlugin": "auto-resume works only with task/none",
+    "PrologFlags": "auto-resume rejects Alloc; prologs run at a different time",
     "SlurmctldParameters": "other nodes fetch their configuration only with enable_configless",
-    "AuthType": "daemons do not know each other",
-    "ExecStart": "a daemon starts with other options",
-    "EnvironmentFile": "scripts that write a daemon's options into a file do so in vain",
-    "ExecStartPre": "slurmd deletes another file, or none, before it starts",
-    "slurm": "jobs and settings of another version of Slurm are refused, or mean something else",
-    "slurm_trees": "scripts that name a version's folder change a Slurm that nobody runs",
-    "mariadb": "job records need another place, or the way to a package",
-    "GresTypes": "jobs that ask for GPUs are refused without it",
-    "Gres": "jobs that ask for GPUs wait or are refused",
-    "File": "jobs see other GPUs, or slurmd does not start",
-    "SelectType": "jobs share nodes in another way",
-    "SelectTypeParameters": "jobs share nodes in another way",
-    "OverSubscribe": "a job has a node alone, or shares it",
-    "RealMemory": "jobs that ask for memory are placed otherwise, or refused",
+    "AuthType": "daemons cannot authenticate each other",
+    "ExecStart": "a daemon starts with different options",
+    "EnvironmentFile": "options that scripts write to the file have no effect",
+    "ExecStartPre": "slurmd deletes a different file, or none, before it starts",
+    "slurm": "jobs and settings for a different Slurm version are rejected or change meaning",
+    "slurm_trees": "scripts that name a version's folder change a Slurm that is not running",
+    "mariadb": "job records need another database or a package source",
+    "GresTypes": "jobs that request GPUs are rejected without it",
+    "Gres": "jobs that request GPUs wait or are rejected",
+    "File": "jobs see the wrong GPUs, or slurmd does not start",
+    "SelectType": "jobs share nodes differently",
+    "SelectTypeParameters": "jobs share nodes differently",
+    "OverSubscribe": "jobs get whole nodes, or share them",
+    "RealMemory": "jobs that request memory are placed differently or rejected",
     "login_nodes": "sinfo and jobs count login nodes",
-    "Nodes": "jobs go to other nodes",
-    "MaxTime": "jobs end after another time",
-    "Default": "jobs without a partition go elsewhere",
-    "ReturnToService": "nodes that were down come back by themselves, or do not",
-    "TopologyPlugin": "jobs are spread over switches in another way",
-    "topology_conf": "jobs are spread over switches in another way",
-    "pyxis": "jobs that ask for containers are refused, or pyxis is loaded twice",
-    "enroot": "jobs that ask for containers are refused",
-    "docker": "images are built elsewhere; scripts install it, or find it",
-    "pam_slurm_adopt": "access.ssh_needs_job needs it",
-    "ubuntu": "files on shared storage belong to somebody else",
-    "disks": "containers and scratch files lie on another disk",
-    "SchedulerParameters": "auto-resume in place needs permit_job_expansion",
+    "Nodes": "jobs run on different nodes",
+    "MaxTime": "jobs have a different time limit",
+    "Default": "jobs without a partition go to another partition",
+    "ReturnToService": "down nodes return to service automatically, or do not",
+    "TopologyPlugin": "jobs are spread over switches differently",
+    "topology_conf": "jobs are spread over switches differently",
+    "pyxis": "jobs that request containers are rejected, or pyxis is loaded twice",
+    "enroot": "jobs that request containers are rejected",
+    "docker": "images are built elsewhere; scripts have to install it, or find it installed",
+    "pam_slurm_adopt": "access.ssh_needs_job requires it",
+    "ubuntu": "files on shared storage belong to another user",
+    "disks": "containers and scratch files are on another disk",
+    "SchedulerParameters": "auto-resume in place requires permit_job_expansion",
     "StateSaveLocation": "scripts that save or share the state look elsewhere",
     "SlurmctldLogFile": "log rotation and alarms look elsewhere",
     "SlurmdLogFile": "log rotation and alarms look elsewhere",
-    "MpiDefault": "srun starts MPI programs in another way",
-    "interface": "programs that name the interface (NCCL_SOCKET_IFNAME) do not find it",
-    "metadata_needs_token": "programs that ask for metadata without a token get no answer, or do",
-    "files": "scripts that fill it in, or include it, do not find it",
-    "logs": "log rotation, alarms and people look elsewhere",
-    "units": "a daemon is started, stopped or watched in another way",
+    "MpiDefault": "srun starts MPI programs differently",
+    "interface": "programs that set the interface by name (NCCL_SOCKET_IFNAME) do not find it",
+    "metadata_needs_token": "programs that request metadata without a token fail, or succeed",
+    "files": "scripts that edit or include the file do not find it",
+    "logs": "log rotation, alarms and users look elsewhere",
+    "units": "a daemon is started, stopped or watched differently",
 }
-"""What differs may break, the worst first: by the value's name, else by that of what it is in."""
+"""What a difference may break, worst first: keyed by the value's name or a parent's name."""
 
 OWN_OF_REHEARSALS = frozenset(
     {"SlurmdParameters", "MailProg", "ProctrackType", "CgroupPlugin", "ExecStartPost"}
 )
-"""Settings that nodes of a rehearsal need as they are, whatever a live cluster has."""
+"""Settings that rehearsed nodes keep even if a live cluster differs."""
 
-NOTHING_KNOWN = "nothing that slurmpod knows of"
+NOTHING_KNOWN = "nothing known"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A value of the profile, at its place in the file, and the live one; None where it is not.
+    """A value of the profile, its path in the file, and the live value (None if it is absent).
 
-    `nodes` are those where it is so; `everywhere` tells whether that is all that tell of it.
+    `nodes` are those with the live value; `everywhere` is whether all nodes that report it agree.
     """
 
     place: tuple[str, ...]
@@ -73,23 +73,23 @@ class Difference:
 
     @property
     def is_own_of_rehearsals(self) -> bool:
-        """Whether rehearsals keep theirs."""
+        """Whether rehearsals keep the profile's value."""
         return self.place[-1] in OWN_OF_REHEARSALS
 
     @property
     def breaks(self) -> str:
-        """What may break with it."""
+        """What the difference may break."""
         if self.is_own_of_rehearsals:
-            return "a rehearsal needs its own"
+            return "a rehearsal keeps its own value"
         return BREAKS.get(self._key, NOTHING_KNOWN)
 
     @property
     def rank(self) -> int:
-        """Its place among others, the worst first."""
+        """The sort key: the worst differences first."""
         known = [*BREAKS].index(self._key) if self._key in BREAKS else len(BREAKS)
         return len(BREAKS) + 1 if self.is_own_of_rehearsals else known
 
     @property
     def _key(self) -> str:
-        """The innermost of the names at its place of which something is known."""
+        """The innermost name in its path for which an effect is known."""
         return next((name for name in reversed(self.place) if name in BREAKS), "")

@@ -1,6 +1,6 @@
-"""Facts of live nodes' images -> how they differ from a profile; pure.
+"""Differences between the images of live nodes and a profile, computed from facts; pure.
 
-What scripts have installed is none of HyperPod's where they noted before what was there.
+Software that scripts installed is not counted as HyperPod's if the original state was recorded.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _CHANGED = ("software", "disks", "etc", "accounting_conf")
 _ETC = "/opt/slurm/etc/"
 _ACCOUNTING_CONF = f"{_ETC}accounting.conf"
 _OF_SCRIPTS = "# Written by slurmpod's lifecycle scripts"
-"""The first words of a file that scripts have filled in. It is among the image's facts where noting
-them failed at first, and a later run did."""
+"""The first words of a file that scripts have filled in. It is part of the image's facts if the
+scripts failed to record them on the first run and a later run did."""
 
 _Value = tuple[tuple[str, ...], Any, Any]
-"""A place in the profile, the value there, and the live one."""
+"""A path in the profile, the value there, and the live value."""
 
 
 @dataclass(frozen=True)
 class ObservedNode:
-    """A live node: its facts now, and those that its scripts noted before they changed it."""
+    """A live node: its facts now, and the facts recorded before its scripts changed it."""
 
     name: str
     role: Role
@@ -39,13 +39,13 @@ class ObservedNode:
 
     @property
     def image(self) -> Mapping[str, Any]:
-        """The facts of its image: of what scripts change, those that were noted before."""
+        """The facts of the image; for what scripts change, the recorded ones."""
         before = {name: self.at_first[name] for name in _CHANGED if name in self.at_first}
         return {**self.now, **before}
 
 
 def image_differences(nodes: Sequence[ObservedNode], profile: Profile) -> Iterator[Difference]:
-    """Yield each difference of the nodes' images once, with the nodes where it is."""
+    """Yield each difference between the nodes' images and the profile once, with its nodes."""
     told: dict[tuple[str, ...], set[str]] = {}
     seen: dict[tuple[tuple[str, ...], str], list[tuple[str, Any, Any]]] = {}
     for node in nodes:
@@ -61,7 +61,7 @@ def image_differences(nodes: Sequence[ObservedNode], profile: Profile) -> Iterat
 
 
 def _values_of_agents(node: ObservedNode, agents: Agents) -> Iterator[_Value]:
-    """Yield the logs of agents; a node that was never checked has none of that."""
+    """Yield the agents' log paths; a node without checks has no health check log."""
     written = node.image["agent_logs"]
     for name, path in agents.logs.model_dump(exclude={"deep_health_check"}).items():
         if written:
@@ -70,7 +70,7 @@ def _values_of_agents(node: ObservedNode, agents: Agents) -> Iterator[_Value]:
 
 
 def _values_of_image(node: ObservedNode, image: Image) -> Iterator[_Value]:
-    """Yield the place, the profile's value and the live one for all that a node tells."""
+    """Yield the path, the profile's value and the live value for each reported fact."""
     for place, expected, live in _values_in_image(node, image):
         yield ("image", *place), expected, live
 
@@ -110,7 +110,7 @@ def _values_of_units(units: Mapping[str, str], image: Image) -> Iterator[_Value]
 
 
 def _unit(text: str) -> dict[str, Line]:
-    """Return the sections of a unit; a key that is given several times has several lines."""
+    """Return the sections of a unit; a repeated key becomes one value with several lines."""
     sections: dict[str, Line] = {}
     section: Line = {}
     for line in text.replace("\\\n", " ").splitlines():

@@ -1,9 +1,9 @@
-"""Files of platform profiles -> one profile with its evidence, or all mistakes in the files.
+"""Loads platform profile files into one profile with its evidence, or reports all mistakes.
 
-A file is a mapping of values. Each may be written plainly, or as a mapping with `value`, `source`
-and `confidence`; the file's own `source` and `confidence` count for those that say neither. The
-default profile is complete; any other is laid upon it and has only what differs: mappings are
-merged, `null` takes a line away.
+A file is a mapping of values. Each value may be written plainly or as a mapping with `value`,
+`source` and `confidence`; the file's own `source` and `confidence` are the defaults. The default
+profile is complete; any other profile is merged over it and contains only what differs. Mappings
+are merged, and `null` removes a line.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from slurmpod.reading.yaml_source import YamlSource, read_yaml
 DEFAULT = "ami-2026-07"
 DATA = Path(__file__).with_name("data")
 FACT = ("value", "source", "confidence")
-"""The keys of a value that says where it comes from."""
+"""The keys of a value with evidence."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The source of a value and how sure it is."""
+    """The source of a value and the confidence in it."""
 
     source: str
     confidence: str
@@ -39,23 +39,23 @@ class Evidence:
 
 @dataclass(frozen=True)
 class LoadedProfile:
-    """A profile with the evidence of its values, which go by their places in the file."""
+    """A profile with the evidence for its values, keyed by their paths in the file."""
 
     profile: Profile
     evidence: Mapping[YamlPath, Evidence]
 
 
 def built_in() -> Mapping[str, Path]:
-    """Return the files of the profiles that slurmpod brings by their names, the default first."""
+    """Return the files of the built-in profiles by name, the default first."""
     found = {file.stem: file for file in sorted(DATA.rglob("*.yaml"))}
     return {DEFAULT: found.pop(DEFAULT), **found}
 
 
 def load(given: Sequence[str] = ()) -> LoadedProfile:
-    """Return the default profile with those upon it that are given, by name or as files.
+    """Return the default profile with the `given` profiles (names or files) merged over it.
 
     Raises:
-        InvalidEnvironment: A file cannot be read or has mistakes; holds all of them.
+        InvalidEnvironment: A file cannot be read or has mistakes; contains all of them.
     """
     source = YamlSource("")
     evidence: dict[YamlPath, Evidence] = {}
@@ -74,7 +74,7 @@ def load(given: Sequence[str] = ()) -> LoadedProfile:
 
 
 def _read(name: str) -> YamlSource:
-    """Return what a file holds, or an empty mapping and what is wrong with it."""
+    """Return the contents of a file, or an empty mapping and the problem."""
     files = built_in()
     try:
         source = read_yaml(name, read_text(files.get(name, Path(name))))
@@ -129,11 +129,11 @@ def _value(
 
 
 def _mistakes(fact: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the place, what is wrong and what to do for each mistake beside a value."""
+    """Yield the key, the problem and the fix for each mistake in a value's evidence."""
     for key in fact:
         if key not in FACT:
             fix = did_you_mean(key, FACT) or f"allowed here: {', '.join(FACT)}"
-            yield key, f"unknown key '{key}' beside a value", fix
+            yield key, f"unknown key '{key}' next to a value", fix
     if not isinstance(fact.get("source", ""), str):
         yield "source", "the source is not text", "say where the value comes from"
     confidence = fact.get("confidence", Confidence.DOUBTFUL)

@@ -1,6 +1,6 @@
-"""Facts of live nodes -> how they differ from a profile, and that as a profile; pure.
+"""Differences between live nodes and a profile, and the profile that describes them; pure.
 
-The facts are those that the lifecycle scripts' `platform_facts` tells.
+The facts come from `platform_facts` of the lifecycle scripts.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from slurmpod.platform_profiles.slurm_differences import slurm_differences
 
 
 def differences(nodes: Sequence[ObservedNode], profile: Profile) -> tuple[Difference, ...]:
-    """Return how live nodes differ from what a profile says, the worst first.
+    """Return the differences between live nodes and a profile, worst first.
 
-    slurm.conf and what lies beside it are those of the first controller, if one was looked at.
+    slurm.conf and the files beside it come from the first controller, if one was inspected.
     """
     controller = next((node for node in nodes if node.role is Role.CONTROLLER), None)
     logins = [node.name for node in nodes if node.role is Role.LOGIN]
@@ -29,7 +29,7 @@ def differences(nodes: Sequence[ObservedNode], profile: Profile) -> tuple[Differ
 
 
 def as_profile(found: Iterable[Difference], about: str, source: str) -> Mapping[str, Any]:
-    """Return differences as a profile to be laid upon the one that they are from."""
+    """Return differences as a profile to merge over the one they were compared with."""
     values: dict[str, Any] = {"about": about, "source": source, "confidence": "certain"}
     for each in found:
         if each.is_own_of_rehearsals or not each.everywhere:

@@ -1,7 +1,7 @@
 """The values of a platform profile: what HyperPod itself puts on nodes, and when.
 
-The rehearsal's platform does what they say; `slurmpod observe` compares them with a live cluster.
-Where each value comes from, and how sure it is, stands beside it in the file (see `loading`).
+The rehearsal's platform behaves accordingly; `slurmpod observe` compares a live cluster with them.
+The source of each value, and the confidence in it, are in the same file (see `loading`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from slurmpod.platform_profiles.slurm_versions import SlurmVersion
 
 
 class Confidence(StrEnum):
-    """The worth of the evidence for a value; `rehearsal` marks what only a rehearsal needs."""
+    """Confidence in a value's evidence; `rehearsal` marks values that only rehearsals need."""
 
     CERTAIN = "certain"
     LIKELY = "likely"
@@ -25,20 +25,20 @@ class Confidence(StrEnum):
 
 
 def _as_written(value: Any) -> Any:
-    """Return a number as the text that it was: configuration files hold nothing else."""
+    """Return an integer as text, the only type in configuration files."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 Text = Annotated[str, BeforeValidator(_as_written)]
 
 Line = dict[str, Text]
-"""The words `KEY=VALUE` of one line, in order."""
+"""The `KEY=VALUE` words of one line, in order."""
 
 Milliseconds = Annotated[int, Field(ge=0, le=3_600_000)]
 
 
 class AccountingInclude(StrEnum):
-    """Who finds `include accounting.conf` in slurm.conf: nobody, or controllers of some kind."""
+    """Which clusters' slurm.conf has `include accounting.conf`."""
 
     NEVER = "never"
     WITHOUT_ON_CREATE = "without_on_create"
@@ -46,7 +46,7 @@ class AccountingInclude(StrEnum):
 
 
 class Rewriting(StrEnum):
-    """How slurm.conf is written again when nodes come and go."""
+    """How slurm.conf is rewritten when nodes are added or removed."""
 
     BY_STRATEGY = "by_strategy"
     OVERWRITE = "overwrite"
@@ -62,91 +62,91 @@ class Controllers(StrEnum):
 class SlurmConf(StrictModel):
     """slurm.conf and the files beside it.
 
-    `{cluster}` stands for the cluster's name. Words whose value is about GPUs are left out for
-    nodes without any, words about the nodes of an empty partition too.
+    `{cluster}` is a placeholder for the cluster's name. Words with a GPU value are left out for
+    nodes without GPUs, and words with nodes are left out for an empty partition.
     """
 
     lines: Line
-    """What stands above the nodes, line by line: a keyword and what follows `=`, also a comment.
-    A line with `{host}` and `{address}` stands once per controller; a key with # is a comment."""
+    """The lines above the nodes: each keyword with the text after `=`. A line with `{host}` and
+    `{address}` is written once per controller; a key that starts with # is a comment."""
     more_with_gpus: Line
-    """What stands below these lines where a node has GPUs."""
+    """Lines added below `lines` if a node has GPUs."""
     more_without_on_create: Line
-    """What stands below these lines where HyperPod sets Slurm up, without an OnCreate script."""
+    """Lines added below `lines` if HyperPod sets up Slurm, without an OnCreate script."""
     accounting_include: AccountingInclude
-    """Which controllers find `include accounting.conf` below these lines."""
+    """When `include accounting.conf` follows these lines."""
     node: Line
-    """A node's line, of `{name}`, `{address}`, `{cpus}`, `{sockets}`, `{cores}` of a socket,
-    `{threads}` of a core, `{memory_mib}` and `{gpus}`."""
+    """A node's line, with `{name}`, `{address}`, `{cpus}`, `{sockets}`, `{cores}` per socket,
+    `{threads}` per core, `{memory_mib}` and `{gpus}`."""
     dev_partition: Line
     """The line of the partition of all nodes."""
     group_partition: Line
-    """The line of a group's partition, of `{partition}` and `{nodes}`."""
+    """The line of a group's partition, with `{partition}` and `{nodes}`."""
     gres_conf: Line
-    """gres.conf's line of a node with GPUs, of `{name}`, `{gpus}` and `{last_gpu}`."""
+    """The gres.conf line of a node with GPUs, with `{name}`, `{gpus}` and `{last_gpu}`."""
     cgroup_conf: Line
-    """cgroup.conf, a word per line."""
+    """cgroup.conf, one word per line."""
     topology_conf: tuple[str, ...]
-    """The lines of topology.conf, of `{nodes}`; there is none without GPUs or without nodes."""
+    """The lines of topology.conf, with `{nodes}`; not written without GPUs or without nodes."""
     login_nodes: bool
-    """Whether nodes of the login group are listed, and so in the partition of all nodes."""
+    """Whether login nodes are listed, and so belong to the partition of all nodes."""
     rewriting: Rewriting
-    """Whether the cluster's SlurmConfigStrategy says how it is written again, or all of it is."""
+    """Whether a rewrite follows the cluster's SlurmConfigStrategy or replaces the whole file."""
     rewritten_on: Controllers
-    """Which controllers get the new text."""
+    """The controllers that get the new text."""
     nodes_after_scripts: bool
-    """Whether nodes and partitions appear only after the scripts (OnCreate) of controllers."""
+    """Whether nodes and partitions appear only after the controllers' OnCreate scripts."""
     new_groups_after_scripts: bool
-    """Whether nodes of a group that an update brings appear only after their own scripts."""
+    """Whether nodes of a group added by an update appear only after their own scripts."""
 
 
 class Software(StrictModel):
-    """What scripts look for on a node, and whether it is there before any of them ran."""
+    """Software that scripts look for, and whether the image has it before any script runs."""
 
     docker: bool
     """Docker and its service."""
     enroot: bool
-    """enroot, which makes containers of images."""
+    """enroot, which turns container images into unprivileged containers."""
     pyxis: bool
-    """Slurm's plugin for `srun --container-image`, and its line in plugstack.conf."""
+    """Slurm's plugin for `srun --container-image`, with its line in plugstack.conf."""
     mariadb: bool
-    """MariaDB's server and its service."""
+    """The MariaDB server and its service."""
     pam_slurm_adopt: bool
-    """PAM's module that lets users in where they have jobs."""
+    """The PAM module that admits users only to nodes with one of their jobs."""
 
 
 Unit = dict[str, Line]
-"""The sections of a systemd unit; a value of several lines is a key given several times."""
+"""The sections of a systemd unit; a value with several lines is a repeated key."""
 
 
 TreeName = Annotated[str, Field(pattern=r"^slurm(-[a-z0-9.]+)?$")]
 
 
 class Image(StrictModel):
-    """A node's disk before any script ran, and its first minutes."""
+    """A node's disk before any script has run, and its first minutes."""
 
     files: dict[str, Text]
-    """Files that lie on every node, by absolute path."""
+    """Files on every node, by absolute path."""
     units: dict[str, Unit]
     """Slurm's services: their units in /etc/systemd/system."""
     software: Software
-    """What scripts look for."""
+    """Software that scripts look for."""
     slurm: SlurmVersion
-    """The Slurm that nodes of a rehearsal run, whatever its folder is called."""
+    """The Slurm version on nodes of a rehearsal, whatever its folder is called."""
     slurm_trees: Annotated[tuple[TreeName, ...], Field(min_length=1)]
-    """The folders of Slurm in /opt, side by side; /opt/slurm leads to the last one, or is it."""
+    """Slurm's folders in /opt; /opt/slurm is the last one or a link to it."""
     interface: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{1,14}$")]
     """The name of the network interface."""
     users: dict[str, Annotated[int, Field(gt=0)]]
-    """Users with their numbers."""
+    """Users and their UIDs."""
     disks: tuple[str, ...]
-    """Folders that are disks of their own."""
+    """Folders that are mount points of separate disks."""
     metadata_needs_token: bool
-    """Whether instance metadata answer with a session's token only (IMDSv2)."""
+    """Whether instance metadata requires a session token (IMDSv2)."""
     metadata_has_tags: bool
-    """Whether instance metadata tell the cluster's tags."""
+    """Whether instance metadata includes the cluster's tags."""
     apt_locked_milliseconds: Milliseconds
-    """How long apt's lock is held by somebody else after the boot."""
+    """How long another process holds apt's lock after boot."""
     own_name_unknown_milliseconds: Milliseconds
     """How long a node cannot resolve its own host name after its first boot."""
 
@@ -155,44 +155,44 @@ LogPath = Annotated[str, Field(pattern=r"^/var/log/[A-Za-z0-9._/-]+$")]
 
 
 class AgentLogs(StrictModel):
-    """Where HyperPod's agents write on nodes."""
+    """The log files of HyperPod's agents on nodes."""
 
     autoresume: LogPath
-    """What `srun --auto-resume=1` did."""
+    """The log of `srun --auto-resume=1`."""
     cluster_agent: LogPath
-    """Of the agent that writes slurm.conf."""
+    """The log of the agent that writes slurm.conf."""
     host_agent: LogPath
-    """Of the agent that runs lifecycle scripts."""
+    """The log of the agent that runs lifecycle scripts."""
     role_proxy_agent: LogPath
-    """Of the agent that hands out the role's credentials."""
+    """The log of the agent that provides the role's credentials."""
     deep_health_check: LogPath
-    """The results of deep health checks, where some were made."""
+    """The results of deep health checks, if any were run."""
 
 
 class Agents(StrictModel):
-    """HyperPod's own programs on nodes, as far as scripts and jobs see them."""
+    """HyperPod's own programs on nodes, as scripts and jobs see them."""
 
     cluster_agent_port: Annotated[int, Field(ge=1, le=65535)]
-    """Where the agent on the controller answers `srun --auto-resume=1`."""
+    """The port on the controller that `srun --auto-resume=1` connects to."""
     logs: AgentLogs
-    """Their logs."""
+    """The agents' logs."""
 
 
 class Lifecycle(StrictModel):
     """How the host agent treats lifecycle scripts."""
 
     fetched_for_replacements: bool
-    """Whether a replaced node gets the scripts as they are in S3 then, or those of the creation."""
+    """Whether a replacement fetches the current scripts from S3 or uses those of the creation."""
     mounts_with_on_create: bool
-    """Whether HyperPod mounts a group's file systems although its OnCreate script does it, too."""
+    """Whether HyperPod mounts a group's file systems even if it has an OnCreate script."""
     failure_marker: Text
-    """The line in the log after scripts that failed; `{status}` is their exit status."""
+    """The log line that follows failed scripts; `{status}` is their exit status."""
     software_update_attempts: Annotated[int, Field(ge=1, le=10)]
-    """How often an update of the software tries a node before it goes back to the old one."""
+    """How many times a software update tries a node before rolling it back."""
 
 
 class Resuming(StrEnum):
-    """The jobs whose failed step runs again in place; all others are requeued."""
+    """The jobs whose failed step is resumed in place; all others are requeued."""
 
     NONE = "none"
     WITHOUT_GPUS = "without_gpus"
@@ -200,39 +200,39 @@ class Resuming(StrEnum):
 
 
 class AutoResume(StrictModel):
-    """What `srun --auto-resume=1` does after a fault of hardware."""
+    """The behavior of `srun --auto-resume=1` after a hardware fault."""
 
     in_place: Resuming
-    """Which jobs keep their allocation, and run the step again when the node is replaced."""
+    """The jobs that keep their allocation and rerun the step once the node is replaced."""
 
 
 class Timing(StrictModel):
-    """When what HyperPod does is seen on nodes; a rehearsal has no time for the real figures."""
+    """Delays before HyperPod's actions show on nodes; shorter in rehearsals than in AWS."""
 
     slurm_conf_milliseconds: Milliseconds
-    """From the start of the controllers' scripts until slurm.conf is there."""
+    """From the start of the controllers' scripts until slurm.conf exists."""
     late_nodes_milliseconds: Milliseconds
-    """From the end of scripts until nodes are listed that appear only after them."""
+    """From the end of scripts until late nodes are listed."""
 
 
 class Profile(StrictModel):
     """All values of one profile."""
 
     about: str
-    """What this describes, as one sentence."""
+    """What the profile describes, in one sentence."""
     source: str = ""
-    """Where those values come from that name no source of their own."""
+    """The source of values that name none."""
     confidence: Confidence = Confidence.DOUBTFUL
-    """How sure those values are that do not say so themselves."""
+    """The confidence in values that state none."""
     image: Image
-    """What nodes have before any script runs."""
+    """The contents of nodes before any script runs."""
     agents: Agents
     """HyperPod's own programs on nodes."""
     lifecycle: Lifecycle
     """How the host agent treats lifecycle scripts."""
     auto_resume: AutoResume
-    """What `srun --auto-resume=1` does after a fault of hardware."""
+    """The behavior of `srun --auto-resume=1` after a hardware fault."""
     slurm_conf: SlurmConf
     """slurm.conf and the files beside it, as the cluster agent writes them."""
     timing: Timing
-    """When what HyperPod does is seen on nodes."""
+    """Delays before HyperPod's actions show on nodes."""

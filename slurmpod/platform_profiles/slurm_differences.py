@@ -1,7 +1,7 @@
-"""slurm.conf of a live controller, and the files beside it -> how they differ from a profile; pure.
+"""Differences between a live controller's Slurm configuration and a profile; pure.
 
-A value is the same where the profile's text, with anything in its `{places}`, gives it. What people
-and scripts add by `include` is none of HyperPod's; comments are left out.
+A live value matches if the profile's text, with any text in its `{places}`, produces it. Lines
+that users and scripts add by `include` are not HyperPod's; comments are ignored.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _ONE_SWITCH = ("SwitchName=switch Nodes={nodes}",)
 def slurm_differences(
     files: Mapping[str, str], conf: SlurmConf, login_nodes: Collection[str]
 ) -> tuple[Difference, ...]:
-    """Return how a controller's files differ from what a profile says.
+    """Return the differences between a controller's files and a profile.
 
-    `files` go by their names; `login_nodes` are the host names of these nodes.
+    `files` are keyed by name; `login_nodes` are the host names of the login nodes.
     """
     lines = [*_lines(files.get("slurm.conf", ""))]
     nodes = [line for line in lines if "NodeName" in line]
@@ -46,7 +46,7 @@ def slurm_differences(
 
 
 def _lines(text: str) -> Iterator[Line]:
-    """Yield the words of each line, without comments, secrets and what is included."""
+    """Yield the words of each line, without comments, secrets and included files."""
     for written in text.splitlines():
         line = re.sub(r"(^|\s)#.*", "", written).strip()
         words = re.findall(r'([A-Za-z]\w*)=("[^"]*"|\S+)', line)
@@ -55,7 +55,7 @@ def _lines(text: str) -> Iterator[Line]:
 
 
 def _without(live: Line, more: Line) -> Line:
-    """Return what is live but for what the profile has on some controllers, as it has it."""
+    """Return the live values without those that the profile has only on some controllers."""
     return {key: value for key, value in live.items() if more.get(key) != value}
 
 
@@ -64,7 +64,7 @@ def _as_one(lines: Iterable[Line]) -> Line:
 
 
 def _of_first(place: tuple[str, ...], words: Line, lines: Collection[Line]) -> Iterator[Difference]:
-    """Compare the first of lines that are alike; where there is none, nothing is known."""
+    """Compare the first of several similar lines; yield nothing if there are none."""
     for line in [*lines][:1]:
         yield from _between(place, words, line)
 
@@ -79,12 +79,12 @@ def _between(place: tuple[str, ...], words: Line, live: Line) -> Iterator[Differ
 
 
 def _bare(text: str) -> str:
-    """Return a value of a profile as Slurm takes it: without quotes and a comment behind it."""
+    """Return a profile's value as Slurm reads it: without quotes and trailing comment."""
     return re.sub(r"\s#.*", "", text).strip('"')
 
 
 def _gives(text: str, live: str | None) -> bool:
-    """Return whether a text with places can have become what is live."""
+    """Return whether a text with places can produce the live value."""
     pattern = ".+".join(map(re.escape, _PLACE.split(text)))
     return live is not None and re.fullmatch(pattern, live.strip('"')) is not None
 
@@ -100,7 +100,7 @@ def _of_login_nodes(
 
 
 def _of_topology(conf: SlurmConf, text: str, nodes: Collection[Line]) -> Iterator[Difference]:
-    """Compare whether a topology is described; how is the cluster's own business."""
+    """Compare only whether a topology is described: its contents depend on the cluster."""
     is_described = any(_lines(text))
     is_due = bool(conf.topology_conf) and any("Gres" in line for line in nodes)
     if is_described != is_due:

@@ -1,8 +1,8 @@
-"""The versions of Slurm that nodes of a rehearsal can have, and the Debian that brings each.
+"""The Slurm versions available on rehearsed nodes, and the Debian release that packages each.
 
-HyperPod's images have 24.11 and 25.11. Debian brings no 25.11: stable has the version before it,
-testing the one after it. The machines' image is made with the standard library alone, so this
-module needs nothing else.
+HyperPod's images have 24.11 and 25.11. Debian has no 25.11: stable has the version before it and
+testing the one after it. The machine image is built with the standard library alone, so this
+module imports nothing else.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class SlurmVersion(StrEnum):
-    """A version of Slurm, the oldest first."""
+    """A version of Slurm, oldest first."""
 
     V24_11 = "24.11"
     V26_05 = "26.05"
@@ -20,9 +20,9 @@ class SlurmVersion(StrEnum):
 
 @dataclass(frozen=True)
 class Debian:
-    """A release of Debian: its `suite`, its Python, and a suite with packages that it lacks.
+    """A Debian release: its `suite`, its Python, and a second suite for packages it lacks.
 
-    Those of `from_beside` it has, but newer: they come from there all the same.
+    The packages in `from_beside` exist in both; the older version, from `beside`, is installed.
     """
 
     suite: str
@@ -37,16 +37,16 @@ DEBIAN = {
         "forky",
         python="3.14",
         beside="trixie",  # for tcc
-        from_beside=("prometheus", "libjs-popper.js"),  # for the page that a browser can open
+        from_beside=("prometheus", "libjs-popper.js"),  # for Prometheus's own web page
     ),
 }
 
 DEFAULT_SLURM = SlurmVersion.V26_05
-"""The version of the default profile."""
+"""The Slurm version of the default profile."""
 
 
 def nearest(version: str) -> SlurmVersion:
-    """Return the version that stands for one that a cluster has: the first that is no older."""
+    """Return the version that represents a cluster's version: the oldest that is not older."""
     year, _, rest = version.partition(".")
     wanted = (int(year), int(rest.partition(".")[0]))
     return next((each for each in SlurmVersion if _numbers(each) >= wanted), [*SlurmVersion][-1])

@@ -31,7 +31,7 @@ def test_what_was_rehearsed_is_proven(profile: Path) -> None:
 
 
 def test_other_scripts_are_not_proven(profile: Path) -> None:
-    with pytest.raises(NotProven, match="lifecycle/0123456789ab was rehearsed, and lifecycle/new "):
+    with pytest.raises(NotProven, match="lifecycle/0123456789ab was rehearsed, but lifecycle/new "):
         require_canary(profile, "lifecycle/new")
 
 

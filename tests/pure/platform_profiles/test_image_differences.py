@@ -123,7 +123,7 @@ def test_what_a_rehearsal_needs_of_a_unit_is_last_and_its_own() -> None:
         "slurmd": node(Role.WORKER).now["units"]["slurmd"].replace("wait-until-serving", "other")
     }
     (seen,) = differences(everywhere(units=units), PROFILE)
-    assert seen.breaks == "a rehearsal needs its own"
+    assert seen.breaks == "a rehearsal keeps its own value"
     assert "image" not in as_profile([seen], "a", "b")
 
 

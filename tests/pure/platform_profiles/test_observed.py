@@ -78,7 +78,7 @@ def test_what_a_rehearsal_needs_is_last_and_stays_out_of_the_profile() -> None:
     live["slurm.conf"] = live["slurm.conf"].replace("SlurmdParameters=config_overrides\n", "")
     seen = differences(live)
     assert [each.place[-1] for each in seen[-2:]] == ["SlurmdParameters", "CgroupPlugin"]
-    assert all(each.breaks == "a rehearsal needs its own" for each in seen[-2:])
+    assert all(each.breaks == "a rehearsal keeps its own value" for each in seen[-2:])
     assert as_profile(seen, "a", "b")["slurm_conf"] == {"cgroup_conf": {"ConstrainDevices": "yes"}}
 
 
@@ -89,7 +89,7 @@ def test_a_topology_that_is_described_is_a_difference(tmp_path: Path) -> None:
     }
     live = {**rendered, "topology.conf": "SwitchName=nn-1 Nodes=ip-10-0-0-6\n"}
     (seen,) = slurm_differences(live, without, [LOGIN.name])
-    assert seen.breaks == "jobs are spread over switches in another way"
+    assert seen.breaks == "jobs are spread over switches differently"
     own = tmp_path / "own.yaml"
     own.write_text(yaml.safe_dump(as_profile([seen], "A cluster.", "ip-10-0-0-4")))
     learnt = load(["ami-2026-01", str(own)]).profile.slurm_conf
