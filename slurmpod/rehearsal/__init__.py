@@ -1,1 +1,1 @@
-"""The rehearsal: what `cdk deploy` does in an account, done on one Linux machine."""
+"""The rehearsal: the effects of `cdk deploy` in an account, reproduced on one Linux machine."""

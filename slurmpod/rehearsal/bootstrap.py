@@ -1,4 +1,4 @@
-"""The stack that `cdk bootstrap` makes in an account, and every deployment stands on."""
+"""The stack that `cdk bootstrap` creates in an account; every deployment requires it."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 STACK = "CDKToolkit"
 TEMPLATE = "lib/api/bootstrap/bootstrap-template.yaml"
-"""The CDK command line's own template, in its package."""
+"""The CDK CLI's own template, in its package."""
 
 PARAMETERS: dict[str, str] = {
     "FileAssetsBucketKmsKeyId": "AWS_MANAGED_KEY",
     "PublicAccessBlockConfiguration": "true",
 }
-"""What `cdk bootstrap` says without options where the template's defaults say otherwise."""
+"""Parameters that `cdk bootstrap` passes by default and that differ from the template's."""
 
 
 def bootstrap(cloudformation: CloudFormationClient) -> None:
-    """Make the stack, which most accounts have had for long when an environment comes.
+    """Create the stack; most accounts have it long before they get an environment.
 
-    The command itself takes three seconds of a processor for it.
+    `cdk bootstrap` itself would take three seconds of CPU time.
 
     Raises:
-        AwsUnavailable: The embedded AWS does not make it.
-        CdkFailed: The CDK command line, which has the template, is missing.
+        AwsUnavailable: The embedded AWS does not create the stack.
+        CdkFailed: The CDK CLI, which contains the template, is missing.
     """
     template = required_cdk_script().parents[1] / TEMPLATE
     parameters: list[ParameterTypeDef] = [

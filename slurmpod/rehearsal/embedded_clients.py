@@ -1,4 +1,4 @@
-"""The clients of an embedded AWS: made-up credentials, so that it can reach no real account."""
+"""Clients of an embedded AWS, with made-up credentials so that they reach no real account."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from slurmpod.rehearsal.state import Request
 
 
 def embedded_clients(endpoint: str, request: Request) -> AwsClients:
-    """Return clients of the embedded AWS at `endpoint`, in the account that was asked for.
+    """Return clients of the embedded AWS at `endpoint`, in the requested account.
 
-    The process has to be isolated: AWS settings of the user would still be looked at.
+    The process must be isolated: the clients would still read the user's AWS settings.
     """
     session = boto3.session.Session(
         aws_access_key_id=access_key_id(request.account),

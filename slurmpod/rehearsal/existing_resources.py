@@ -1,12 +1,12 @@
-"""Resources that an environment names and does not make, put into the embedded AWS beforehand.
+"""Resources that an environment refers to but does not create, added to the embedded AWS first.
 
-In an account these things are there: a VPC with its subnets, security groups and route tables, the
-buckets with the data, keys, secrets, images, topics, roles and policies. They get the very ids that
-the environment names. Several environments may name the same ones: what is there already stays as
-it is.
+In an account they already exist: a VPC with its subnets, security groups and route tables, data
+buckets, keys, secrets, images, topics, roles and policies. They get exactly the ids that the
+environment names. Several environments may name the same ones; those that already exist stay
+unchanged.
 
-The content of a role, policy or boundary is known where the environment names copies as files. Else
-roles get what nodes need, and the boundary bounds nothing; further policies allow next to nothing.
+If the environment names copies of roles, policies or boundaries as files, these are used. Otherwise
+roles get what nodes need, the boundary limits nothing, and other policies allow next to nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from slurmpod.resolve import Resolved
 from slurmpod.resolve.network import services_of_a_closed_network
 
 UNSTATED_RANGE = IPv4Network("10.0.0.0/16")
-"""Where subnets lie whose size the environment does not state."""
+"""The range for subnets whose size the environment does not state."""
 
 UNSTATED_PREFIX = 20
 
@@ -54,7 +54,7 @@ TRUST = {
 
 
 def make_existing_resources(aws: Clients, resolved: Resolved) -> None:
-    """Make the user's own network, keys, buckets, file systems and secret."""
+    """Create the user's own network, keys, buckets, file systems and secret."""
     own = Existing(aws)
     if resolved.network.existing:
         services = services_of_a_closed_network(serves_models=resolved.endpoint is not None)
@@ -79,7 +79,7 @@ def make_existing_resources(aws: Clients, resolved: Resolved) -> None:
 
 
 def own_database(resolved: Resolved) -> SharedDatabase | None:
-    """Return the user's own server for job records, if the environment names one."""
+    """Return the user's own job accounting database server, if the environment names one."""
     database, multi_head = resolved.slurm.accounting_database, resolved.slurm.multi_head
     if database is None:
         return None
@@ -96,7 +96,7 @@ def _make_file_systems(own: Existing, aws: Clients, resolved: Resolved) -> None:
 
 
 def _make_secrets(own: Existing, resolved: Resolved) -> None:
-    """Make secrets whose passwords nobody has to know."""
+    """Create secrets whose passwords are never used."""
     if database := own_database(resolved):
         password = secrets.token_urlsafe()
         own.secret(database.secret_arn, {"username": database.user, "password": password})
@@ -121,7 +121,7 @@ def _make_network(own: Existing, network: ExistingNetwork, services: Sequence[st
 
 
 def _key_policy(aws: Clients) -> Mapping[str, Any]:
-    """Return the policy of a key that the account and the services may use that log and tell."""
+    """Return a key policy for the account, CloudWatch Logs and the services that publish alerts."""
     logs = f"logs.{aws.region}.{aws.dns_suffix}"
     root = f"arn:{aws.partition}:iam::{aws.account}:root"
     statements = [
@@ -132,7 +132,7 @@ def _key_policy(aws: Clients) -> Mapping[str, Any]:
 
 
 def _place(aws: Clients, own: Existing, resolved: Resolved) -> Mapping[str, Any]:
-    """Return subnet and security groups of the user's own network, or the account's default one."""
+    """Return the subnet and security groups of the user's network, or of the default VPC."""
     existing = resolved.network.existing
     if existing and existing.security_group_ids:
         groups = list(existing.security_group_ids)
@@ -152,7 +152,7 @@ def _ranges(existing: ExistingNetwork) -> Sequence[IPv4Network]:
 
 
 def _blocks(ranges: Sequence[IPv4Network]) -> Sequence[IPv4Network]:
-    """Return the blocks of a VPC that has room for the ranges; AWS has none larger than /16."""
+    """Return CIDR blocks for a VPC that contains the ranges; AWS allows /16 at most."""
     return sorted({cidr.supernet(new_prefix=16) for cidr in ranges})
 
 
@@ -169,7 +169,7 @@ def _buckets(resolved: Resolved) -> Sequence[str]:
 
 
 def make_identity(aws: Clients, resolved: Resolved) -> None:
-    """Make what the environment names of IAM and is not there yet."""
+    """Create the IAM resources that the environment names, unless they exist."""
     identity = resolved.identity
     if boundary := identity.permissions_boundary:
         copy = resolved.policies.get(boundary.policy_file or "")
@@ -184,7 +184,7 @@ def make_identity(aws: Clients, resolved: Resolved) -> None:
 
 
 def _make_policy(aws: Clients, arn: str, policy: PolicyDocument) -> None:
-    """Make a policy; those of AWS are there."""
+    """Create a policy unless it exists; AWS managed policies always do."""
     if account_of_arn(arn) == "aws":
         return
     path, name = _path_and_name(arn)
@@ -212,6 +212,6 @@ def _allowing(action: str) -> PolicyDocument:
 
 
 def _path_and_name(arn: str) -> tuple[str, str]:
-    """Return `/platform/` and `boundary` of an ARN that ends with policy/platform/boundary."""
+    """Return `/platform/` and `boundary` for an ARN that ends with policy/platform/boundary."""
     _, *path, name = arn.rpartition(":")[2].split("/")
     return "/".join(("", *path, "")), name

@@ -1,9 +1,9 @@
-"""The line of a script at which a node's lifecycle scripts failed, found in what they printed.
+"""The script line at which a node's lifecycle scripts failed, derived from their output.
 
-HyperPod shows the last line of the output alone, which is often that of a program around the one
-that failed. More is in the output: tracebacks of Python, errors of a shell with their line, the
-commands that `set -x` prints. Commands are found again in the scripts' text: a word with `$` may
-have become anything.
+HyperPod shows only the last line of the output, which often comes from a program that called the
+one that failed. The output has more: Python tracebacks, shell errors with line numbers, and the
+commands that `set -x` prints. Commands are matched against the scripts' text, where a word with
+`$` matches anything.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from slurmpod.rules.egress import COMMANDS
 from slurmpod.rules.own_scripts import lines_in, text_of
 
 CONTEXT = 12
-"""How many commands before the last one tell in which of several files it stands."""
+"""How many preceding commands help to decide which of several files a command is in."""
 
 LEAST_LITERAL = 4
-"""Characters that a command has to have beside what it expands: fewer match anything."""
+"""How many literal characters a command needs: with fewer it would match anything."""
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _SHELL_ERROR = re.compile(r"^(?P<file>[^\s:]+): (?:line )?(?P<line>\d+): ")
 _COMMAND_ERROR = re.compile(r"CalledProcessError: Command '(?P<command>.*)' returned")
 _TRACED = re.compile(r"^\++ (?P<command>.+)$")
 _PASSES_ON = re.compile(r"^(?:exit|return|\w+=\S*$)")
-"""What a script does with the status of a command that failed before."""
+"""Commands that only handle the status of an earlier, failed command."""
 
 _KEYWORDS = re.compile(r"^(?:(?:if|then|else|elif|do|while|until|!|\{|\()\s+)+")
 _EXPANSION = re.compile(r"\$\([^)]*\)?|\$\{[^}]*\}?|\$\w+|\$[@*#?!$-]|[*?`]")
@@ -38,7 +38,7 @@ _PRINTS = re.compile(r"^(?:echo|printf|logger|log)\b(?:\s+-\w+)*\s+(?P<text>.+)$
 
 @dataclass(frozen=True)
 class Place:
-    """A line of one of the scripts, with its text; what failed is there, or some line after it."""
+    """A line of a script, with its text; the failure is there or on a later line."""
 
     file: str
     line: int
@@ -46,20 +46,20 @@ class Place:
     is_before: bool = False
 
     def __str__(self) -> str:
-        """Return the place as editors understand it, and what stands there."""
+        """Return the location in the format that editors understand, and the line's text."""
         where = "after" if self.is_before else "at"
         return f"{where} {self.file}:{self.line}: {self.text}"
 
 
 def failed_line(output: str, files: Mapping[str, bytes]) -> Place | None:
-    """Return the line at which the scripts failed, or None where their output does not tell."""
+    """Return the line at which the scripts failed, or None if their output does not show it."""
     lines = output.splitlines()
     scripts = _Scripts(files)
     return _from_errors(lines, scripts) or _from_texts(lines, scripts)
 
 
 def _from_errors(lines: Sequence[str], scripts: _Scripts) -> Place | None:
-    """Look back from the end for what names a line, or a command that was begun last."""
+    """Search backwards for an error that names a line, or for the last command that started."""
     only: str | None = None
     passed_on: Place | None = None
     for number in range(len(lines) - 1, -1, -1):
@@ -81,9 +81,9 @@ def _from_errors(lines: Sequence[str], scripts: _Scripts) -> Place | None:
 
 
 def _from_texts(lines: Sequence[str], scripts: _Scripts) -> Place | None:
-    """Return the line that printed the last text that only one line can have printed.
+    """Return the line that printed the last text that only one line can print.
 
-    What failed comes after it if others have printed since.
+    The failure comes later if other lines have printed since.
     """
     texts = [text for line in reversed(lines) if (text := line.strip())]
     for number, text in enumerate(texts):
@@ -93,7 +93,7 @@ def _from_texts(lines: Sequence[str], scripts: _Scripts) -> Place | None:
 
 
 def _traced(lines: Sequence[str]) -> list[str]:
-    """Return the commands that were begun last, the latest first."""
+    """Return the commands that started last, latest first."""
     found: list[str] = []
     for line in reversed(lines):
         if traced := _TRACED.match(line):
@@ -105,7 +105,7 @@ def _traced(lines: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Command:
-    """A command of a script: its place, and what `set -x` can have made of it."""
+    """A command of a script: its place and a pattern for the text that `set -x` prints."""
 
     place: Place
     pattern: re.Pattern[str]
@@ -113,7 +113,7 @@ class _Command:
 
 
 class _Scripts:
-    """The texts of the scripts, and the commands in them."""
+    """The scripts' texts and their commands."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._texts = {path: text for path in files if (text := text_of(files[path])) is not None}
@@ -127,7 +127,7 @@ class _Scripts:
         return tuple(_all_texts(self._texts))
 
     def place(self, path: str, line: int) -> Place | None:
-        """Return a line of the script at a path on a node, which may be written in any way."""
+        """Return a line of the script at a path on a node; the path may have any form."""
         file = self._file(path)
         lines = self._texts[file].splitlines() if file else []
         if not file or not 0 < line <= len(lines):
@@ -135,12 +135,12 @@ class _Scripts:
         return Place(file, line, lines[line - 1].strip())
 
     def named_in(self, command: str) -> str | None:
-        """Return the last of the scripts that a command names."""
+        """Return the last script that a command names."""
         words = re.findall(r"[^\s'\",\[\]]+", command)
         return next((file for word in reversed(words) if (file := self._file(word))), None)
 
     def find(self, command: str, before: Sequence[str], only: str | None) -> Place | None:
-        """Return the line of a command; other commands `before` it tell the file."""
+        """Return the line of a command; the commands `before` it decide between several files."""
         found = [each for each in self._matching(command) if only in (None, each.place.file)]
         if not found:
             return None
@@ -149,7 +149,7 @@ class _Scripts:
         return best.place
 
     def printer(self, text: str) -> Place | None:
-        """Return the only line that prints a text."""
+        """Return the line that prints a text, if there is only one."""
         found = {each.place for each in self._printing if each.pattern.fullmatch(text)}
         return found.pop() if len(found) == 1 else None
 
@@ -212,7 +212,7 @@ def _without_redirections(words: Iterable[str]) -> Iterator[str]:
 
 
 def _words(command: str) -> list[str]:
-    """Return the words of a command without their quotes; half a command has them as written."""
+    """Return a command's words without quotes; for an incomplete command, the words as written."""
     try:
         return shlex.split(command)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The lifecycle scripts that failed a rehearsal: on which node, at which line, with what output."""
+"""The lifecycle scripts that failed a rehearsal: the node, the line and the output."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from slurmpod.rules.egress import needs_internet
 LINES_SHOWN = 20
 
 NO_NAMES = ("Temporary failure resolving", "Temporary failure in name resolution", "resolve host")
-"""How programs say that there is no internet: apt, glibc and curl."""
+"""Messages of apt, glibc and curl that mean there is no internet access."""
 
 NO_PACKAGE = re.compile(r"^E: (?:Unable to locate package |Package ')(?P<name>[a-z0-9.+-]+)")
-"""How apt says that it knows no such package."""
+"""apt's message for an unknown package."""
 
 WITHOUT_INTERNET = (
-    "A node of a rehearsal reaches no internet.\n"
-    "  fix: bring what the scripts need in the image:"
+    "Nodes of a rehearsal have no internet access.\n"
+    "  fix: add what the scripts need to the image:"
     " slurmpod prepare --with {packages} --name IMAGE"
 )
 
 
 @dataclass(frozen=True)
 class FailedScripts:
-    """The first node whose scripts failed; its log, below the folder of all logs; and the line."""
+    """The first node whose scripts failed, its log (relative to the log folder) and the line."""
 
     hostname: str
     log: Path
     last_lines: tuple[str, ...]
     place: Place | None
 
-    def told(self, logs: Path) -> str:
-        """Return what a person needs to know, line by line; `logs` is the folder of all logs."""
+    def description(self, logs: Path) -> str:
+        """Return what the user needs to know, line by line; `logs` is the folder of all logs."""
         where = f", {self.place}" if self.place else ""
         lines = [f"The scripts failed on {self.hostname}{where}"]
         if self._needed_internet():
@@ -57,9 +57,9 @@ class FailedScripts:
 
 
 def failed_scripts(folder: Path, files: Mapping[str, bytes]) -> FailedScripts | None:
-    """Return whose scripts failed first in the rehearsal in `folder`, or None if nobody's did.
+    """Return the first scripts that failed in the rehearsal in `folder`, or None if none did.
 
-    `files` are the scripts by their path in the bundle.
+    `files` are the scripts, keyed by their path in the bundle.
     """
     events = JournalReader(folder).new_events()
     name = next((event.subject for event in events if event.what == LIFECYCLE_FAILED), None)

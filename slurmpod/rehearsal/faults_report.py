@@ -1,4 +1,4 @@
-"""Reports of faults and drills, for people and as data."""
+"""Reports of faults and drills, as text and as JSON data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_STEPS_NAMED = 5
 
 
 def drill_data(report: DrillReport) -> dict[str, object]:
-    """Return what a fault did to a user's job, for `--json`."""
+    """Return the effect of a fault on a user's job, for `--json`."""
     return {
         **asdict(report),
         "is_sound": report.is_sound,
@@ -25,7 +25,7 @@ def drill_data(report: DrillReport) -> dict[str, object]:
 
 
 def print_faults(console: Console, reports: Iterable[FaultReport]) -> None:
-    """Print what each fault did; the seconds of a recovery count from when its cause was gone."""
+    """Print the effect of each fault; recovery times count from when its cause was removed."""
     rows = []
     for report in reports:
         noticed = report.noticed_seconds
@@ -38,11 +38,11 @@ def print_faults(console: Console, reports: Iterable[FaultReport]) -> None:
                 report.moments[-1].what,
             )
         )
-    print_table(console, "Faults", ("FAULT", "NOTICED", "RECOVERED", "LOST", "IN THE END"), rows)
+    print_table(console, "Faults", ("FAULT", "NOTICED", "RECOVERED", "LOST", "OUTCOME"), rows)
 
 
 def print_drills(console: Console, reports: Iterable[DrillReport]) -> None:
-    """Print of each job that suffered a fault when it ended, what it lost, and its losses."""
+    """Print, for each job under a fault, when it ended, what it lost, and its losses."""
     for report in reports:
         print_text(console, f"Job {report.job} under {report.fault}", "\n".join(_lines(report)))
 
@@ -54,31 +54,31 @@ def _lines(report: DrillReport) -> Iterator[str]:
         f"ended as {report.state} {report.ended_seconds:.1f} s after the fault"
         f" ({report.seconds:.1f} s in all{undisturbed})"
     )
-    yield f"restarts: {report.restarts} of the job, {report.step_restarts} of a step in it"
-    yield f"work done again: {_again(report)}"
+    yield f"restarts: {report.restarts} of the job, {report.step_restarts} of steps in it"
+    yield f"repeated work: {_again(report)}"
     yield f"losses: {_losses(report)}"
 
 
 def _again(report: DrillReport) -> str:
     if not report.steps:
-        return "unknown, its log has no lines with a step and a loss"
+        return "unknown; the log has no lines with a step and a loss"
     if not report.resumed_after:
         return f"none of {report.steps} steps"
     times = ", then ".join(f"after step {step}" for step in report.resumed_after)
-    return f"{report.steps_again} of {report.steps} steps; it went on {times}"
+    return f"{report.steps_again} of {report.steps} steps; resumed {times}"
 
 
 def _losses(report: DrillReport) -> str:
     if not report.steps:
-        return "none are in its log"
+        return "none in the log"
     if report.contradictory:
-        return f"not the same when done again: {_named(report.contradictory)}"
+        return f"differ when repeated: {_named(report.contradictory)}"
     if report.differing:
-        return f"not those of the undisturbed run: {_named(report.differing)}"
+        return f"differ from the undisturbed run: {_named(report.differing)}"
     if report.differing is None:
-        again = "; steps that were done again have the same" if report.steps_again else ""
+        again = "; repeated steps have the same losses" if report.steps_again else ""
         return f"no undisturbed run to compare them with{again}"
-    return f"those of the undisturbed run, in all {report.steps} steps"
+    return f"same as in the undisturbed run, in all {report.steps} steps"
 
 
 def _named(steps: Sequence[int]) -> str:

@@ -1,4 +1,4 @@
-"""The first thing a user does on a new cluster: look at its nodes, run a job, read the records."""
+"""A user's first actions on a new cluster: list the nodes, run a job, read its record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from slurmpod.resolve import Resolved, ResolvedGroup
 IDLE_TIMEOUT_SECONDS = 120
 JOB_TIMEOUT_SECONDS = 120
 ALLOCATION_SECONDS = 60
-"""When an srun that waits for resources asks for them itself (docs/slurm.md)."""
+"""How often a waiting srun requests resources by itself (docs/slurm.md)."""
 
 RECORD_TIMEOUT_SECONDS = 60
 POLL_SECONDS = 0.2
@@ -35,7 +35,7 @@ srun bash -c '{_TASK}'
 
 @dataclass(frozen=True)
 class FirstJob:
-    """The results of the first job; without a record, `no_record` says why there is none."""
+    """The results of the first job; without a record, `no_record` gives the reason."""
 
     sinfo: str
     output: str
@@ -44,7 +44,7 @@ class FirstJob:
 
 
 def wait_until_idle(shell: Shell) -> str:
-    """Wait until `sinfo` shows every node idle and return what it prints then."""
+    """Wait until `sinfo` shows every node idle, and return its output."""
     deadline = time.monotonic() + IDLE_TIMEOUT_SECONDS
     while True:
         states = set(shell.run(["sinfo", "--noheader", "--Node", "--format=%T"]).split())
@@ -56,9 +56,9 @@ def wait_until_idle(shell: Shell) -> str:
 
 
 def run_first_job(shell: Shell, resolved: Resolved) -> FirstJob | None:
-    """Submit a job of two nodes from `shell`, wait for it and collect what a user would look at.
+    """Submit a job on two nodes from `shell`, wait for it and collect what a user would check.
 
-    Returns None for a cluster that has no workers yet.
+    Return None for a cluster without workers.
     """
     group = workers_of(resolved)
     if group.count == 0:
@@ -76,7 +76,7 @@ def run_first_job(shell: Shell, resolved: Resolved) -> FirstJob | None:
 
 
 def _gpus_of(group: ResolvedGroup, resolved: Resolved) -> list[str]:
-    """Return what asks for all GPUs of a node; scripts of the user's own may declare none."""
+    """Return the options that request all GPUs of a node; the user's scripts may declare none."""
     types = [facts for facts in group.facts_of_types if facts]
     if resolved.lifecycle.own_scripts or {each.accelerator_kind for each in types} != {"gpu"}:
         return []
@@ -84,7 +84,7 @@ def _gpus_of(group: ResolvedGroup, resolved: Resolved) -> list[str]:
 
 
 def _submit(shell: Shell, options: list[str], folder: str) -> str:
-    """Submit the job as users do, and return its output, which lies in the shared folder."""
+    """Submit the job as users do, and return its output from the shared folder."""
     home = f"{folder}/{shell.user}"
     job = shell.run(
         ["sbatch", "--parsable", *options, f"--output={home}/%x-%j.out"],
@@ -95,7 +95,7 @@ def _submit(shell: Shell, options: list[str], folder: str) -> str:
 
 
 def _run_directly(shell: Shell, options: list[str]) -> str:
-    """Run the job where users share no folder: its output comes back through srun."""
+    """Run the job if users have no shared folder: srun returns its output."""
     task = _TASK.format(folder="/")
     patience = f"--immediate={ALLOCATION_SECONDS}"
     return shell.run(["srun", f"--job-name={NAME}", patience, *options, "bash", "-c", task])
@@ -105,7 +105,7 @@ NO_ACCOUNTING = "the environment says 'slurm: {accounting: false}'"
 
 
 def _record(shell: Shell, resolved: Resolved) -> tuple[str, str]:
-    """Return the record of the job, or why there is none: the user's own scripts may keep none."""
+    """Return the job's record, or why it has none: the user's own scripts may keep none."""
     if not resolved.slurm.accounting:
         return "", NO_ACCOUNTING
     try:
@@ -118,14 +118,14 @@ def _record(shell: Shell, resolved: Resolved) -> tuple[str, str]:
 
 
 def _wait_until_recorded(shell: Shell) -> None:
-    """Wait until the record says how the job ended; one that stays late is shown as it is."""
+    """Wait until the record has the job's final state; a late one is shown unfinished."""
     deadline = time.monotonic() + RECORD_TIMEOUT_SECONDS
     while not are_final(recorded_states(shell, f"--name={NAME}")) and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
 
 
 def shared_folder(resolved: Resolved) -> str | None:
-    """Return where users work: on the first file system that is new, where they have a folder."""
+    """Return the users' folder: on the first new file system that has one for users."""
     settings: list[Lustre | OpenZfs] = [each.settings for each in resolved.lustre]
     if resolved.openzfs:
         settings.append(resolved.openzfs.settings)
@@ -133,7 +133,7 @@ def shared_folder(resolved: Resolved) -> str | None:
 
 
 def _wait_until_ended(shell: Shell, job: str) -> None:
-    """Wait until a job has ended well; `sbatch --wait` would ask only every ten seconds."""
+    """Wait until a job has completed; `sbatch --wait` would poll only every ten seconds."""
     deadline = time.monotonic() + JOB_TIMEOUT_SECONDS
     while True:
         description = shell.run(["scontrol", "--oneliner", "show", "job", job])
@@ -146,5 +146,5 @@ def _wait_until_ended(shell: Shell, job: str) -> None:
 
 
 def workers_of(resolved: Resolved) -> ResolvedGroup:
-    """Return the worker group that the job runs on: the largest."""
+    """Return the worker group for the job: the largest."""
     return max(resolved.groups_with(Role.WORKER), key=lambda group: group.count)

@@ -1,7 +1,7 @@
-"""The process that owns everything of one rehearsal.
+"""The process that owns all resources of one rehearsal.
 
-It is started by `lifetimes` and lives until the command that started it ends, unless that command
-says to keep it. However it ends, also by SIGKILL, the kernel takes everything else away with it.
+`processes` starts it. It runs until the command that started it ends, unless that command says to
+keep it. However it ends, even by SIGKILL, the kernel ends and frees everything it owns.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from embedded_aws.garbage import collect_garbage_rarely
 
 
 def main() -> None:
-    """Run the rehearsal whose folder is the only argument, until it is told to end."""
-    collect_garbage_rarely()  # before imports that make a million objects
+    """Run the rehearsal whose folder is the only argument, until it is asked to end."""
+    collect_garbage_rarely()  # before imports that create a million objects
     from slurmpod.rehearsal.hosting import run
 
     run(Path(sys.argv[1]))

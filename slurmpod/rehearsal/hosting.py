@@ -1,4 +1,4 @@
-"""What the host process of a rehearsal owns: embedded AWS, platform and machines."""
+"""The resources that a rehearsal's host process owns: embedded AWS, platform and machines."""
 
 from __future__ import annotations
 
@@ -40,34 +40,34 @@ from slurmpod.rehearsal.state import KEEP, Journal, Request, State, read_request
 from slurmpod.resolve import resolve
 
 MOST_INSTANCES = 6758
-"""What HyperPod allows in one cluster (API reference, ClusterInstanceGroupSpecification). A new
-account may have none: whoever rehearses has asked for more, or will."""
+"""HyperPod's limits for one cluster (API reference, ClusterInstanceGroupSpecification). A new
+account may have quotas of 0; rehearsals assume that an increase was requested."""
 
 MANY_FILES = 65536
-"""More than the connections of many nodes take. It is no more than that because programs on nodes
-inherit the limit, and some of them close every descriptor up to it when they start."""
+"""More than the connections of many nodes need. It is not higher because programs on nodes inherit
+the limit, and some of them close every descriptor up to it when they start."""
 
 
 def run(folder: Path) -> None:
-    """Run the rehearsal of a folder until it is told to end."""
+    """Run the rehearsal in `folder` until it is asked to end."""
     allow_many_files()
-    os.umask(0o022)  # what is made here becomes the roots and file systems of nodes
+    os.umask(0o022)  # files created here are on nodes' root and shared file systems
     request = read_request(folder)
     ending = Shutdown(signal.SIGTERM, signal.SIGINT)
     with contextlib.ExitStack() as stack:
         try:
             state = _start(stack, folder, request)
         except (PortInUse, MachineFailed, WrongMotoVersion, InvalidEnvironment, OSError) as error:
-            sys.exit(str(error))  # into the log, whose end the starting command shows
+            sys.exit(str(error))  # goes to the log, whose end the starting command prints
         write_state(folder, state)
         threading.Thread(target=_watch_starter, args=(folder, state, ending), daemon=True).start()
         ending.wait(request.lifetime_seconds)
-    shutil.rmtree(folder, ignore_errors=True)  # our starter does it, too, if it still lives
-    os._exit(0)  # threads of an unfinished deployment must not hold us
+    shutil.rmtree(folder, ignore_errors=True)  # the starter also does this if it still runs
+    os._exit(0)  # threads of an unfinished deployment must not block the exit
 
 
 def allow_many_files() -> None:
-    """Raise the limit of open files, as far as we may: each connection of a node takes two."""
+    """Raise the limit of open files as far as permitted: each connection of a node takes two."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, MANY_FILES)), hard))
 
@@ -84,7 +84,7 @@ def _start(stack: contextlib.ExitStack, folder: Path, request: Request) -> State
         )
     )
     isolated = isolated_environment(os.environ, aws.environment())
-    stack.enter_context(process_environment(isolated))  # before anything looks at AWS settings
+    stack.enter_context(process_environment(isolated))  # before anything reads AWS settings
     resolved = resolve(read(Path(request.environment_file)))
     platform = _platform(stack, folder, request, aws, own_database(resolved))
     aws.start(platform, _prometheus(stack, folder, request, aws))
@@ -135,7 +135,7 @@ def _profile(plain: Mapping[str, Any]) -> Profile:
 def _prometheus(
     stack: contextlib.ExitStack, folder: Path, request: Request, aws: EmbeddedAws
 ) -> PrometheusServers | None:
-    """Return what stands behind Prometheus workspaces, which needs the nodes' image."""
+    """Return the servers behind Prometheus workspaces, which need the nodes' image."""
     if request.cloud_only:
         return None
     servers = PrometheusServers(
@@ -148,7 +148,7 @@ def _prometheus(
 
 
 def _watch_starter(folder: Path, state: State, ending: Shutdown) -> None:
-    """End with the command that started us, unless it says to keep what runs."""
+    """End together with the starting command, unless it says to keep the rehearsal."""
     if sys.stdin.buffer.readline() == KEEP:
         write_state(folder, replace(state, kept=True))
         return

@@ -1,7 +1,7 @@
-"""What the platform notes in a rehearsal's journal, and where it keeps what scripts print.
+"""The texts that the platform writes to a rehearsal's journal, and the folder of scripts' output.
 
-It stands by itself: commands that only read these need nothing of the platform, whose imports take
-longer than theirs.
+A separate module, so that commands that only read the journal do not import the platform, which
+takes longer than they do.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ CREATION_STARTS = "creation starts"
 IN_SERVICE = "in service"
 
 LIFECYCLE_FAILED = "lifecycle scripts failed"
-"""What the journal says of a node."""
+"""A journal entry about a node."""
 
 LOGS_FOLDER = "lifecycle"
-"""The folder of a rehearsal with what the scripts of each node printed."""
+"""The rehearsal's folder with the output of each node's scripts."""

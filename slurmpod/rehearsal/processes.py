@@ -1,7 +1,7 @@
 """Lifetimes of rehearsals: starting, finding and ending them from any command.
 
-The lock on a rehearsal's folder is taken by who starts it and inherited by its host process, so
-that at no moment a live rehearsal looks dead.
+The starting command takes the lock on a rehearsal's folder and its host process inherits it, so
+that a live rehearsal never looks dead.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from slurmpod.rehearsal.state import (
 )
 
 LOCK_FILE = "lock"
-"""The file in a rehearsal's folder that its host process locks for as long as it lives."""
+"""The file in a rehearsal's folder that its host process keeps locked while it runs."""
 
 START_TIMEOUT_SECONDS = 60
 END_TIMEOUT_SECONDS = 30
@@ -51,10 +51,10 @@ LINES_SHOWN = 15
 
 
 class RehearsalFailed(WorkFailed):
-    """The rehearsal could not go on; the text says what happened and where to look.
+    """The rehearsal failed; the text says what happened and where to look.
 
-    `kept` is the rehearsal if it was left up all the same, `node` the host name of the node to
-    look at, if there is one.
+    `kept` is the rehearsal if it is still running, `node` the host name of the node to inspect, if
+    there is one.
     """
 
     def __init__(self, text: str, kept: Rehearsal | None = None, node: str = "") -> None:
@@ -65,7 +65,7 @@ class RehearsalFailed(WorkFailed):
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """A running rehearsal: its folder, what it was asked for, and what it offers."""
+    """A running rehearsal: its folder, its request and its state."""
 
     folder: Path
     request: Request
@@ -73,12 +73,12 @@ class Rehearsal:
 
     @property
     def identifier(self) -> str:
-        """The rehearsal's name for people: its folder's."""
+        """The rehearsal's id: its folder's name."""
         return self.folder.name
 
     @property
     def variables(self) -> dict[str, str]:
-        """The variables that lead AWS tools to this rehearsal."""
+        """The environment variables that direct AWS tools to this rehearsal."""
         return variables(
             endpoint=self.state.endpoint,
             account=self.request.account,
@@ -88,19 +88,19 @@ class Rehearsal:
 
 @dataclass(frozen=True)
 class UnknownRehearsal:
-    """A running rehearsal whose files cannot be read: all that can be done is to end it."""
+    """A running rehearsal whose files cannot be read; it can only be ended."""
 
     folder: Path
     problem: str
 
     @property
     def identifier(self) -> str:
-        """The rehearsal's name for people: its folder's."""
+        """The rehearsal's id: its folder's name."""
         return self.folder.name
 
 
 class Host:
-    """A host process that this process has started, and that ends with it unless kept."""
+    """A host process that this process has started; the two end together unless it is kept."""
 
     def __init__(self, folder: Path, process: subprocess.Popen[bytes]) -> None:
         self.folder = folder
@@ -109,16 +109,16 @@ class Host:
 
     @classmethod
     def start(cls, request: Request) -> Self:
-        """Start a host process in a new folder; returns at once, `wait_until_ready` waits."""
+        """Start a host process in a new folder and return at once; see `wait_until_ready`."""
         folder = rehearsals() / f"{request.name}-{secrets.token_hex(3)}"
         try:
             return cls(folder, _start_process(folder, request))
-        except BaseException:  # Ctrl-C, too; a process that has started sees its stdin end and goes
+        except BaseException:  # Ctrl-C, too; a started process sees its stdin close and exits
             _discard(folder)
             raise
 
     def wait_until_ready(self) -> Rehearsal:
-        """Return the running rehearsal; raises RehearsalFailed when it does not come up."""
+        """Return the running rehearsal; raises RehearsalFailed if it does not start."""
         deadline = time.monotonic() + START_TIMEOUT_SECONDS
         while time.monotonic() < deadline:
             rehearsal = self.rehearsal()
@@ -130,14 +130,14 @@ class Host:
         raise RehearsalFailed(self._last_words())
 
     def rehearsal(self) -> Rehearsal | None:
-        """Return the rehearsal once it runs, and for as long as it does."""
+        """Return the rehearsal while it runs, else None."""
         state = read_state(self.folder)
         if state is None or self._process.poll() is not None:
             return None
         return Rehearsal(self.folder, read_request(self.folder), state)
 
     def require_running(self) -> None:
-        """Raise RehearsalFailed when the host process has ended by itself."""
+        """Raise RehearsalFailed if the host process has exited."""
         if self._process.poll() is not None:
             raise RehearsalFailed(self._last_words())
 
@@ -149,7 +149,7 @@ class Host:
         self.is_kept = True
 
     def end(self) -> None:
-        """End the host process, all that it owns, and remove the folder; may be repeated."""
+        """End the host process and all that it owns, and remove the folder; may be repeated."""
         if self._process.stdin:
             self._process.stdin.close()
         try:
@@ -192,24 +192,24 @@ def _start_process(folder: Path, request: Request) -> subprocess.Popen[bytes]:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a host process that owns nothing yet; without it, its folder can be removed."""
+    """Kill a host process that owns nothing yet, so that its folder can be removed."""
     with process:
         process.kill()
 
 
 def _discard(folder: Path) -> None:
-    """Remove the folder of a rehearsal that did not get as far as a process."""
+    """Remove the folder of a rehearsal whose process did not start."""
     if not remove_if_dead(folder) and not (folder / LOCK_FILE).exists():
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def running() -> tuple[Rehearsal | UnknownRehearsal, ...]:
-    """Return every rehearsal that runs now, in the order of their names."""
+    """Return all running rehearsals, sorted by name."""
     return tuple(_running())
 
 
 def keep_logs(folder: Path) -> Path:
-    """Copy a failed rehearsal's logs to where the next failure's replace them."""
+    """Copy a failed rehearsal's logs to the folder that the next failure overwrites."""
     logs = home() / "last-failure"
     shutil.rmtree(logs, ignore_errors=True)
     for log in sorted(folder.rglob("*.log")):
@@ -221,8 +221,8 @@ def keep_logs(folder: Path) -> Path:
 
 def _running() -> Iterator[Rehearsal | UnknownRehearsal]:
     for folder in folders():
-        if is_locked(folder):  # first: what a dead one left may be damaged
-            with contextlib.suppress(FileNotFoundError):  # it starts, or it ends just now
+        if is_locked(folder):  # first: files of a dead one may be damaged
+            with contextlib.suppress(FileNotFoundError):  # it is starting or ending right now
                 yield from _read(folder)
 
 
@@ -236,13 +236,13 @@ def _read(folder: Path) -> Iterator[Rehearsal | UnknownRehearsal]:
 
 
 def end(folder: Path) -> None:
-    """End a rehearsal that another command left up; returns when nothing of it is left.
+    """End a rehearsal that another command kept running; return when nothing of it is left.
 
-    Raises RehearsalFailed when its host process does not end, or a file cannot be removed.
+    Raises RehearsalFailed if its host process does not end or a file cannot be removed.
     """
     _end_process(folder)
     deadline = time.monotonic() + REMOVE_TIMEOUT_SECONDS
-    while folder.exists():  # its host, which removes it, too, may still be at it
+    while folder.exists():  # its host may still be removing it
         try:
             _clear(folder)
         except OSError as error:
@@ -253,12 +253,12 @@ def end(folder: Path) -> None:
 
 
 def clear_dead() -> tuple[str, ...]:
-    """Remove what dead rehearsals left, and only that; return their names."""
+    """Remove the remains of dead rehearsals, and only those; return their names."""
     return tuple(folder.name for folder in folders() if remove_if_dead(folder))
 
 
 def uncleared() -> tuple[str, ...]:
-    """Return what cannot be removed of dead rehearsals, one line for each of them."""
+    """Return what cannot be removed of dead rehearsals, one line per rehearsal."""
     return tuple(_uncleared())
 
 
@@ -270,12 +270,12 @@ def remove_if_dead(folder: Path) -> bool:
 
 
 def folders() -> list[Path]:
-    """Return the folders of all rehearsals, those of dead ones, too."""
+    """Return the folders of all rehearsals, including dead ones."""
     return sorted(path for path in rehearsals().glob("*") if path.is_dir())
 
 
 def is_locked(folder: Path) -> bool:
-    """Return whether a rehearsal lives, or somebody is just clearing what it left."""
+    """Return whether a rehearsal runs, or a process is removing its remains."""
     with contextlib.suppress(FileNotFoundError), (folder / LOCK_FILE).open("r+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -285,7 +285,7 @@ def is_locked(folder: Path) -> bool:
 
 
 def _mark_dead(folder: Path) -> None:
-    """Leave a lock that nobody holds, so that the next command tries to remove the folder again."""
+    """Leave an unlocked lock file, so that the next command tries again to remove the folder."""
     with contextlib.suppress(OSError):
         (folder / LOCK_FILE).touch()  # the host may have removed it
 
@@ -299,7 +299,7 @@ def _end_process(folder: Path) -> None:
         if _is_unlocked_within(folder, seconds):
             return
     pid = read_pid(folder)
-    which = f"process {pid}" if pid else "a process that its files do not tell"
+    which = f"process {pid}" if pid else "an unknown process"
     raise RehearsalFailed(f"{folder} cannot be ended: {which} still holds {folder / LOCK_FILE}")
 
 
@@ -313,9 +313,9 @@ def _is_unlocked_within(folder: Path, seconds: float) -> bool:
 
 
 def _send(folder: Path, number: signal.Signals) -> None:
-    """Send the host process a signal, while it lives: later its id may be another process's.
+    """Send a signal to the host process, if it still runs: later its id may be reused.
 
-    Who removes a dead rehearsal holds the lock, too, but then `forget_process` comes first.
+    A process that removes a dead rehearsal also holds the lock, but calls `forget_process` first.
     """
     pid = read_pid(folder)
     if pid and is_locked(folder):
@@ -337,10 +337,10 @@ def _not_removed(folder: Path, error: OSError) -> str:
 
 
 def _clear_if_dead(folder: Path) -> None:
-    """Clear what a dead rehearsal left; raises OSError about what cannot be removed."""
+    """Remove the remains of a dead rehearsal; raises OSError for what cannot be removed."""
     try:
         lock = (folder / LOCK_FILE).open("r+")
-    except FileNotFoundError:  # it is being made, or an end of it was interrupted
+    except FileNotFoundError:  # it is being created, or its removal was interrupted
         if _is_older_than_a_start(folder):
             _clear(folder)
         return
@@ -360,15 +360,15 @@ def _is_older_than_a_start(folder: Path) -> bool:
 
 
 def _clear(folder: Path) -> None:
-    """End and remove all that is left of a dead rehearsal, its lock last.
+    """End and remove everything left of a dead rehearsal, its lock file last.
 
-    The lock says that what is left is dead, should something not be removable, or this process be
-    killed. Raises OSError about what cannot be removed.
+    The lock file marks the remains as dead if something cannot be removed or this process is
+    killed. Raises OSError for what cannot be removed.
     """
     forget_process(folder)
     clear_if_dead(folder)
     for path in folder.glob("*"):
-        shutil.rmtree(path, ignore_errors=True)  # which leaves files, and goes on after an error
+        shutil.rmtree(path, ignore_errors=True)  # leaves files that it cannot remove
     for path in _deepest_first(folder):
         if path != folder / LOCK_FILE:
             _remove(path)
@@ -382,7 +382,7 @@ def _deepest_first(folder: Path) -> Iterator[Path]:
 
 
 def _remove(path: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):  # its host, or another command, was faster
+    with contextlib.suppress(FileNotFoundError):  # its host, or another command, removed it first
         if path.is_dir() and not path.is_symlink():
             path.rmdir()
         else:

@@ -1,8 +1,8 @@
 """Prometheus servers behind workspaces of Amazon Managed Service for Prometheus.
 
-It takes what nodes send, evaluates the workspace's rules and answers queries at the addresses that
-AWS's service has (its API reference, "Prometheus-compatible APIs"). The program is that of the node
-image, and so is its own page, which a person on this machine opens without signing.
+A server stores the samples that nodes send, evaluates the workspace's rules and answers queries at
+the paths of AWS's service (its API reference, "Prometheus-compatible APIs"). The program is from
+the node image, as is its own web page, which a local user opens without request signing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SIGNED = re.compile(r"AWS4-HMAC-SHA256 Credential=[^,]+/aps/aws4_request")
 PASSED_ON = {"CONTENT_TYPE": "Content-Type", "HTTP_CONTENT_ENCODING": "Content-Encoding"}
 START_TIMEOUT_SECONDS = 30
 PAGES = "usr/share/prometheus/web"
-"""Where Debian's package has what the program shows in a browser."""
+"""The folder of Debian's package with Prometheus's web page."""
 
 EVALUATION_SECONDS = 5
 
@@ -39,14 +39,14 @@ _log = logging.getLogger(__name__)
 
 
 class PrometheusFailed(Exception):
-    """The server of a workspace did not start; the next request tries again, at another port."""
+    """The server of a workspace did not start; the next request tries again on another port."""
 
 
 class PrometheusServers:
     """The servers of one rehearsal, each started by the first request to its workspace.
 
-    `rules` tells the rules files of a workspace by name, None for one that there is not; a server
-    reads them when it starts.
+    `rules` returns a workspace's rules files by name, or None if there is no such workspace; a
+    server reads them when it starts.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class PrometheusServers:
     def answer(
         self, environ: Mapping[str, Any], start_response: Callable[..., Any]
     ) -> list[bytes] | None:
-        """Answer a request to a workspace; None for one to anything else."""
+        """Answer a request to a workspace; None for any other request."""
         match = ADDRESS.fullmatch(str(environ.get("PATH_INFO")))
         if match is None:
             return None
@@ -97,7 +97,7 @@ class PrometheusServers:
 
 
 class _Server:
-    """One Prometheus, without anything to scrape."""
+    """One Prometheus without scrape targets."""
 
     def __init__(self, image: Path, folder: Path, rules: Mapping[str, str]) -> None:
         self._port = _free_port()
@@ -122,7 +122,7 @@ class _Server:
         (folder / ADDRESS_FILE).write_text(f"http://127.0.0.1:{self._port}/")
 
     def forward(self, environ: Mapping[str, Any], call: str) -> tuple[str, str, bytes]:
-        """Pass a request on, and return status, content type and body of the answer."""
+        """Forward a request, and return the answer's status, content type and body."""
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         path = "/api/v1/" + ("write" if call == "remote_write" else call)
         query = environ.get("QUERY_STRING")
@@ -140,7 +140,7 @@ class _Server:
             self._process.wait()
 
     def _run(self, command: list[str], log: Path, started: threading.Event) -> None:
-        """Be the thread with which the process ends, however this process does."""
+        """Run the process in a thread that ends it however this process ends."""
         try:
             with log.open("wb") as output:
                 self._process = subprocess.Popen(
@@ -158,7 +158,7 @@ class _Server:
         self._process.wait()
 
     def _becomes_ready(self) -> bool:
-        """Wait until the process answers; tell whether it did so in time, before it ended."""
+        """Wait until the process answers; return False if it ends or times out first."""
         deadline = time.monotonic() + START_TIMEOUT_SECONDS
         while self._process and self._process.poll() is None and time.monotonic() < deadline:
             with contextlib.suppress(OSError):
@@ -176,7 +176,7 @@ class _Server:
 
 
 def _write_configuration(folder: Path, rules: Mapping[str, str]) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)  # an earlier try may have made it
+    folder.mkdir(parents=True, exist_ok=True)  # may exist from an earlier attempt
     for name, text in rules.items():
         (folder / f"{name}.rules.yml").write_text(text)
     configuration = {
@@ -201,7 +201,7 @@ def _say(start_response: Callable[..., Any], status: str, message: str) -> list[
 
 
 def rules_of(aws: Clients, workspace_id: str) -> Mapping[str, str] | None:
-    """Return the files by their namespaces, None if there is no such workspace."""
+    """Return the rules files by namespace, or None if there is no such workspace."""
     amp = aws.service("amp")
     try:
         amp.describe_workspace(workspaceId=workspace_id)

@@ -1,4 +1,4 @@
-"""A whole rehearsal: embedded AWS, real deployment, real cluster, first job, and all gone again."""
+"""A whole rehearsal: embedded AWS, real deployment, real cluster, first job and teardown."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ from slurmpod.rehearsal.unsupported import rehearsed_file
 from slurmpod.resolve import Resolved
 
 KEPT_LIFETIME_SECONDS = 24 * 3600
-"""A rehearsal that was left up ends by itself after a day."""
+"""After this time, a day, a rehearsal that was kept ends by itself."""
 
 LIFETIME_SECONDS = 2 * 3600
 
 Look = Callable[[Rehearsal, str], None]
-"""Looks at a rehearsal before it is taken down; the text says why it failed, or is empty."""
+"""Inspects a rehearsal before it is taken down; the text says why it failed, or is empty."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The user's choices: with or without nodes, the port, whether to leave it up, and faults.
+    """The user's choices: with or without nodes, the port, whether to keep it running, and faults.
 
-    `job` is what the faults are to strike, in place of jobs of their own; without any it runs once.
-    `profile` is what HyperPod itself puts on the nodes, until `slurmpod patch` brings `newest`.
-    `image` is the name of an image of the user's own; `allowed` are the HOST:PORT that nodes are
-    let out to.
+    Faults strike `job` instead of their own jobs; without faults, it runs once.
+    `profile` is HyperPod's part of the nodes until `slurmpod patch` installs `newest`.
+    `image` is the name of a user's image; `allowed` are the HOST:PORT addresses that nodes may
+    connect to.
     """
 
     cloud_only: bool = False
@@ -76,9 +76,9 @@ class Options:
 
 @dataclass(frozen=True)
 class RehearsedFor:
-    """What scripts ran on: HyperPod's image as the profile says, and the machine's own by name.
+    """What the scripts ran on: HyperPod's image as described by the profile, and the node image.
 
-    `bundle` is the folder of the scripts in the lifecycle bucket of AWS.
+    `bundle` is the folder of the scripts in the lifecycle bucket.
     """
 
     bundle: str
@@ -88,9 +88,9 @@ class RehearsedFor:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The results of a rehearsal; without machines, or without workers, there is no first job.
+    """The results of a rehearsal; without machines or without workers, there is no first job.
 
-    `entrance` is the host name of the node that users enter.
+    `entrance` is the host name of the node that users log in to.
     `boot_seconds` is the time from the cluster's creation until all its nodes were in service.
     `rehearsed_for` is what the scripts ran on.
     """
@@ -116,13 +116,13 @@ def rehearse(
 ) -> Outcome:
     """Deploy an environment into an embedded AWS, use it, and take it down unless it is kept.
 
-    `look` is called at its end, also when it failed, while all of it is still there.
+    `look` is called at the end, even after a failure, while everything still runs.
 
-    Raises RehearsalFailed or BakeFailed with what a person needs to know. However it ends, nothing
-    is left running that was not asked to be kept.
+    Raises RehearsalFailed or BakeFailed with what the user needs to know. However it ends,
+    nothing keeps running unless the user asked for it.
     """
     for name in clear_dead():
-        progress.note(f"removed what the rehearsal {name} left behind when it died")
+        progress.note(f"removed the remains of the dead rehearsal {name}")
     request = _request(environment_file, resolved, options, _images(resolved, options, progress))
     looked = partial(_look, look, progress)
     with _running_host(request, resolved, looked) as host:
@@ -137,7 +137,7 @@ def rehearse(
 
 
 def _images(resolved: Resolved, options: Options, progress: Progress) -> tuple[str, str]:
-    """Return the image and the newest one, if there is any; say at once what scripts lack there."""
+    """Return the image and the newest one, if any; report first what scripts lack there."""
     if options.cloud_only:
         return "", ""
     additions = named_additions(options.image) if options.image else NOTHING
@@ -173,9 +173,9 @@ def _request(
 def _running_host(
     request: Request, resolved: Resolved, looked: Callable[[Host, str], None]
 ) -> Iterator[Host]:
-    """Start a host process; a failure or Ctrl-C ends it, unless it keeps what failed.
+    """Start a host process; a failure or Ctrl-C ends it, unless failed rehearsals are kept.
 
-    A failure's logs are kept, and it is `looked` at before the end.
+    A failure's logs are kept, and `look` inspects it before the end.
     """
     host = Host.start(request)
     try:
@@ -190,7 +190,7 @@ def _running_host(
 
 
 def _look(look: Look | None, progress: Progress, host: Host, failure: str) -> None:
-    """Let somebody look at a rehearsal that is at its end, if it still runs."""
+    """Let `look` inspect a rehearsal at its end, if it still runs."""
     rehearsal = host.rehearsal() if look else None
     if look and rehearsal:
         with progress.stage("report written"):
@@ -200,7 +200,7 @@ def _look(look: Look | None, progress: Progress, host: Host, failure: str) -> No
 def _with_all_that_is_known(
     failure: Exception, host: Host, request: Request, resolved: Resolved
 ) -> RehearsalFailed:
-    """Return the failure with whose scripts failed, if they did, and where all logs are."""
+    """Return the failure with the failed scripts, if any, and the location of all logs."""
     bundle = render_bundle(resolved)
     scripts = failed_scripts(host.folder, bundle.files if bundle else {})
     parts = [str(failure), *_logs(host.folder, scripts)]
@@ -211,13 +211,13 @@ def _with_all_that_is_known(
 
 
 def _logs(folder: Path, scripts: FailedScripts | None) -> list[str]:
-    """Keep all logs; return what whose scripts failed said, and where the logs are."""
+    """Keep all logs; return what the failed scripts printed and where the logs are."""
     try:
         logs = keep_logs(folder)
-    except OSError as error:  # a full disk, say: it must not hide the failure that comes first
-        told = [scripts.told(folder)] if scripts else []
-        return [*told, f"its logs could not be kept: {error.strerror}"]
-    return [*([scripts.told(logs)] if scripts else []), f"all logs: {logs}"]
+    except OSError as error:  # for example, a full disk: it must not hide the first failure
+        found = [scripts.description(folder)] if scripts else []
+        return [*found, f"its logs could not be kept: {error.strerror}"]
+    return [*([scripts.description(logs)] if scripts else []), f"all logs: {logs}"]
 
 
 def _run(
@@ -226,7 +226,7 @@ def _run(
     with progress.stage("embedded AWS started"):
         rehearsal = host.wait_until_ready()
     environment = isolated_environment(os.environ, rehearsal.variables)
-    with process_environment(environment):  # our own calls, too, lead nowhere else
+    with process_environment(environment):  # our own calls must not reach a real account either
         clients = embedded_clients(rehearsal.state.endpoint, rehearsal.request)
         live = LiveEnvironment(clients, resolved)
         cdk = Cdk(host.folder / "cdk.out", host.folder, environment)
@@ -255,7 +255,7 @@ def _deploy(
 
     with contextlib.ExitStack() as until_the_end:
         with progress.stage("account bootstrapped, templates synthesized"):
-            bootstrap(clients.cloudformation)  # first: kept templates are deployed at once
+            bootstrap(clients.cloudformation)  # first: kept templates are deployed immediately
             run = until_the_end.enter_context(cdk.deploy(environment_file))
             run.wait(watch, until=cdk.is_synthesized)
         if run.note:
@@ -265,7 +265,7 @@ def _deploy(
 
 
 def _failure(live: LiveEnvironment) -> str:
-    """Return why stacks failed; empty when none did, and the CDK itself has to say."""
+    """Return why stacks failed; empty if none did and only the CDK reported an error."""
     return "\n".join(f"{each.name}: {each.failure}" for each in live.stacks() if each.failure)
 
 
@@ -310,7 +310,7 @@ def _suffer(
     nodes: tuple[Node, ...],
     progress: Progress,
 ) -> tuple[tuple[FaultReport, ...], tuple[DrillReport, ...]]:
-    """Let the faults loose: upon jobs of their own, or upon the user's, which may run without."""
+    """Inject the faults: into their own jobs, or into the user's, which may also run without."""
     if not options.faults and not options.job:
         return (), ()
     cluster = fault_cluster_of(rehearsal, resolved, nodes)
@@ -328,7 +328,7 @@ def _suffer(
 def fault_cluster_of(
     rehearsal: Rehearsal, resolved: Resolved, nodes: tuple[Node, ...]
 ) -> FaultCluster:
-    """Return the cluster of a running rehearsal, as faults need it."""
+    """Return a running rehearsal's cluster with the interface that faults use."""
     request, endpoint = rehearsal.request, rehearsal.state.endpoint
     aws = Clients(endpoint=endpoint, account=request.account, region=request.region)
     entrance = entrance_of(nodes, resolved)
@@ -337,12 +337,12 @@ def fault_cluster_of(
 
 
 def _network(rehearsal: Rehearsal, resolved: Resolved) -> Path:
-    """Return the folder with which an environment's nodes are entered."""
+    """Return the folder through which an environment's nodes are entered."""
     return network_of(rehearsal.folder, resolved.name)
 
 
 def entrance_of(nodes: tuple[Node, ...], resolved: Resolved) -> str:
-    """Return the host name of the node that users enter: a login node, else the controller."""
+    """Return the host name of the node that users log in to: a login node or the controller."""
     for role in (Role.LOGIN, Role.CONTROLLER):
         groups = {group.name for group in resolved.groups_with(role)}
         for node in nodes:

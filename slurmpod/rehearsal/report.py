@@ -1,4 +1,4 @@
-"""Report of a rehearsal, for people and as data."""
+"""Report of a rehearsal, as text and as JSON data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from slurmpod.rehearsal.tables import print_table, print_text
 
 
 def as_data(outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, object]:
-    """Return the outcome for `--json`; `seconds` is how long each stage took."""
+    """Return the outcome for `--json`; `seconds` is the duration of each stage."""
     return {
         "endpoint": outcome.endpoint,
         "stacks": [asdict(stack) for stack in outcome.stacks],
@@ -37,7 +37,7 @@ def as_data(outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, object]
 
 
 def print_outcome(outcome: Outcome) -> None:
-    """Print what was deployed, what Slurm says, what the job wrote, and what to do next."""
+    """Print what was deployed, what Slurm reports, the job's output, and what to do next."""
     console = Console(highlight=False)
     print_table(
         console,
@@ -62,7 +62,7 @@ def print_outcome(outcome: Outcome) -> None:
         print_faults(console, outcome.faults)
     print_drills(console, outcome.drills)
     if outcome.rehearsed_for:
-        print_text(console, "Rehearsed for", _told(outcome.rehearsed_for))
+        print_text(console, "Rehearsed for", _description(outcome.rehearsed_for))
     if outcome.kept:
         print_kept(outcome.kept, outcome.entrance, console)
 
@@ -74,15 +74,15 @@ def _print_record(console: Console, job: FirstJob) -> None:
         print_text(console, "Its record (sacct)", job.sacct)
 
 
-def _told(done: RehearsedFor) -> str:
+def _description(done: RehearsedFor) -> str:
     image = f"; image {done.image}" if done.image else ""
     return f"{done.profile} Scripts: {done.bundle}{image}"
 
 
 def print_kept(rehearsal: Rehearsal, entrance: str, console: Console) -> None:
-    """Print how to look around in a rehearsal that is left up, and how to take it down.
+    """Print how to inspect a rehearsal that keeps running, and how to take it down.
 
-    `entrance` is the host name of the node to enter; empty without one.
+    `entrance` is the host name of the node to enter; empty if there is none.
     """
     identifier = rehearsal.identifier
     sudo = "sudo " if "SUDO_USER" in os.environ else ""
@@ -97,7 +97,8 @@ def print_kept(rehearsal: Rehearsal, entrance: str, console: Console) -> None:
     commands.append(f"{ours} down --id {identifier}")
     for address in addresses(rehearsal.folder):
         print_text(console, "Prometheus, for a browser on this machine", address)
-    print_text(console, f"The rehearsal {identifier} is left up. Next", "\n".join(commands))
+    title = f"The rehearsal {identifier} is still running. Next steps"
+    print_text(console, title, "\n".join(commands))
 
 
 def _node_data(node: Node) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""Lines of the user's own scripts and hooks that need more than nodes of a rehearsal have.
+"""Lines of the user's own scripts and hooks that need more than rehearsed nodes have.
 
-Nodes reach no internet, and have the programs of their image. What a line needs is read from its
-text, so that a line that is never reached is named, too.
+Nodes have no internet access and only the programs of their image. The check reads a line's text,
+so it also reports lines that never run.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ _NAMES = (
     "vgcreate vim virtualenv wget xfs_growfs yq yum zip zstd "
 )
 PROGRAMS = frozenset(_NAMES.split())
-"""Programs that public lifecycle scripts use; a word that is none of them may be a function."""
+"""Programs that public lifecycle scripts use; any other word may be a function."""
 
 _FOLDERS = ("usr/local/sbin", "usr/local/bin", "usr/sbin", "usr/bin", "opt/slurm/bin")
 _PREFIXES = re.compile(
     r"^(?:(?:if|then|else|elif|do|while|until|!|\{|\(|sudo|time|exec)\s+|\w+=\S*\s+)+"
 )
 _LISTS = re.compile(r"\s*(?:sudo\s+)?apt(?:-get)?\s(?:.*\s)?update\s*$")
-"""apt succeeds without its archive: it keeps the lists that it has, and says so."""
+"""`apt update` succeeds without its archive: it keeps the lists that it has, with a warning."""
 _INSTALLS = re.compile(r"\bapt(?:-get)?\s.*?\binstall\b(?P<packages>.*)")
 
 BEYOND = (
-    "Nodes of a rehearsal reach no internet, and have what the image has. These lines of your "
-    "scripts need more:"
+    "Nodes of a rehearsal have no internet access and only the image's programs. These lines of"
+    "your scripts need more:"
 )
 WHAT_TO_DO = (
-    "  fix: make an image with it: slurmpod prepare --with PACKAGE --name IMAGE; then rehearse\n"
-    "  with --image IMAGE. Or let nodes out to a mirror: --allow HOST:PORT. See docs/own-scripts.md"
+    "  fix: bake an image with it: slurmpod prepare --with PACKAGE --name IMAGE; then rehearse\n"
+    "  with --image IMAGE. Or allow a mirror: --allow HOST:PORT. See docs/own-scripts.md"
 )
 
 
 def needs_of_scripts(resolved: Resolved, image: Path) -> str:
-    """Return which lines need more than nodes from `image` have, and what to do; or nothing."""
+    """Return the lines that need more than nodes from `image` have, with a fix; empty if none."""
     found = list(dict.fromkeys(_needs(resolved, Image(image))))
     if not found:
         return ""
@@ -76,13 +76,13 @@ def _needs(resolved: Resolved, image: Image) -> Iterator[str]:
 
 
 def _fetched_by(line: str) -> str | None:
-    """Return the first part of a line that needs the internet to succeed, or None."""
+    """Return the first part of a line that cannot succeed without the internet, or None."""
     commands = (each for each in COMMANDS.split(line) if not _LISTS.match(each))
     return next(filter(None, map(needs_internet, commands)), None)
 
 
 def programs_in(line: str) -> Iterator[str]:
-    """Yield the known programs that a line of a shell starts."""
+    """Yield the known programs that a shell line starts."""
     for command in COMMANDS.split(line):
         word = _PREFIXES.sub("", command.strip()).partition(" ")[0].rpartition("/")[2]
         if word in PROGRAMS:
@@ -99,12 +99,12 @@ class Image:
         self._packages = frozenset(re.findall(r"^Package: (\S+)$", text, re.MULTILINE))
 
     def has(self, program: str) -> bool:
-        """Return whether a program is there; a link may lead to what only a node has."""
+        """Return whether a program exists; it may be a link whose target only nodes have."""
         paths = (self._root / folder / program for folder in _FOLDERS)
         return any(path.exists() or path.is_symlink() for path in paths)
 
     def has_packages_of(self, line: str) -> bool:
-        """Return whether a line installs packages with apt, and all of them are there."""
+        """Return whether a line installs packages with apt that the image already has."""
         installs = _INSTALLS.search(line)
         names = [
             word

@@ -1,9 +1,9 @@
-"""A stand-in for AWS's session-manager-plugin, which carries a session that has begun.
+"""A replacement for AWS's session-manager-plugin, which carries a session once it has started.
 
-The real one speaks to the agent on the node through AWS. Here the node is on this machine and is
-entered directly, with what the session's document says to run: a command, or a shell, as the user
-that the document or the caller's tag names. As with the real one the exit status of that is told
-nowhere. It is started by slurmpod.aws.session_plugin, or by the AWS CLI, in the same way.
+The real plugin speaks to the agent on the node through AWS. Here the node is on this machine and is
+entered directly, with the command or shell from the session's document, as the user that the
+document or the caller's tag names. As with the real plugin, the command's exit status is not
+reported. slurmpod.aws.session_plugin or the AWS CLI starts it, in the same way.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from slurmpod.rehearsal.nodes.enter import enter_command
 from slurmpod.rehearsal.nodes.folder import network_of
 
 FOLDER = "SLURMPOD_REHEARSAL_FOLDER"
-"""The variable that tells in which rehearsal the nodes are."""
+"""The variable with the folder of the rehearsal whose nodes are meant."""
 
 VERSION = "1.2.764.0"
-"""What is asked before sessions: one of this version gets the answer of StartSession in a variable.
-The shell tells it, in a hundredth of the time in which Python would."""
+"""The version that the program reports: from this version on, it gets StartSession's answer in a
+variable. The shell prints it, a hundred times faster than Python would."""
 
 RUN_AS_TAG = "SSMSessionRunAs"
-"""The tag of an IAM user or role that goes before the document's user (Systems Manager user guide,
+"""The tag of an IAM user or role that overrides the document's user (Systems Manager user guide,
 "Turn on Run As support")."""
 
 SSH_DOCUMENT = "AWS-StartSSHSession"
@@ -58,8 +58,8 @@ exec {python} -P -m slurmpod.rehearsal.session_plugin "$@"
 
 
 def variables(folder: Path) -> dict[str, str]:
-    """Put the program into a rehearsal's folder; return what lets all commands find and use it."""
-    from slurmpod.aws.session_plugin import NAME  # the program itself does without AWS's SDK
+    """Write the program into a rehearsal's folder; return the variables with which it is found."""
+    from slurmpod.aws.session_plugin import NAME  # the program itself does not load AWS's SDK
 
     program = folder / "bin" / NAME
     program.parent.mkdir(exist_ok=True)
@@ -69,7 +69,7 @@ def variables(folder: Path) -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> None:
-    """Run what the session is for, and end the session."""
+    """Run the session's command, then end the session."""
     response, _, _, _, request, endpoint = arguments
     begun = json.loads(os.environ.pop(response, response))  # holds a token
     asked = json.loads(request)
@@ -92,25 +92,25 @@ def main(arguments: list[str]) -> None:
 
 
 class NoUser(Exception):
-    """Nobody says as whom the session runs, so that it does not begin."""
+    """The session names no user, so it does not start."""
 
 
 def user_of(inputs: Mapping[str, Any], run_as: str) -> str:
-    """Return as whom a session runs, by its document's inputs and the user of its caller's tag.
+    """Return the user of a session, from its document's inputs and the caller's tag.
 
     Raises:
-        NoUser: The document wants a user, and neither it nor the caller's tag names one.
+        NoUser: The document requires a user, and neither it nor the caller's tag names one.
     """
     if not inputs.get("runAsEnabled"):
         return "root"
     user = run_as or inputs.get("runAsDefaultUser")
     if not user:
-        raise NoUser(f"this session needs a user: tag whoever opens it with {RUN_AS_TAG}")
+        raise NoUser(f"this session needs a user: tag the caller with {RUN_AS_TAG}")
     return str(user)
 
 
 def command_of(asked: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[str]:
-    """Return what a session runs: the command that was asked for, or the shell of its document.
+    """Return what a session runs: the requested command or the shell of its document.
 
     A session for ssh carries the bytes of a connection to a port of the node.
     """
@@ -124,16 +124,16 @@ def command_of(asked: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[str]
 
 
 def _channel(endpoint: str, begun: Mapping[str, str], method: str) -> dict[str, Any]:
-    """Open or close the data channel of a session; return what its agent knows."""
+    """Open or close a session's data channel; return the data of its agent."""
     place = urlsplit(endpoint)
     connection = HTTPConnection(str(place.hostname), place.port)
     with closing(connection):
         connection.request(method, urlsplit(begun["StreamUrl"]).path, begun["TokenValue"])
         answer = connection.getresponse()
-        told: dict[str, Any] = json.load(answer)
+        known: dict[str, Any] = json.load(answer)
     if answer.status == HTTPStatus.FORBIDDEN and method == "POST":
-        sys.exit(f"the session {begun['SessionId']} is over, or its node is")
-    return told
+        sys.exit(f"the session {begun['SessionId']} has ended, or its node has")
+    return known
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Commands on the nodes of a running rehearsal, given as by a person with a session there."""
+"""Commands on the nodes of a running rehearsal, run as by a user with a session there."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ COMMAND_TIMEOUT_SECONDS = 120
 
 _KILLED_AFTER_SECONDS = 5
 _NODE_STANDS_STILL_SECONDS = 30
-"""What the node gets beyond a command's time, in which it ends the command."""
+"""Extra time for the node to end a command that exceeded its limit."""
 
 _OUT_OF_TIME = (124, 137)
-"""How `timeout` ends when the command had to be ended, or killed."""
+"""Exit statuses of `timeout` if the command had to be ended, or killed."""
 
 
 class CommandFailed(Exception):
-    """A command on a node ended with an error; the text holds what it printed."""
+    """A command on a node failed; the text has its output."""
 
 
 @dataclass(frozen=True)
 class Shell:
-    """A user's session on one node; `folder` is that of its network in a running rehearsal."""
+    """A user's session on one node; `folder` is its network's folder in a running rehearsal."""
 
     folder: Path
     hostname: str
     user: str = "ubuntu"
 
     def run(self, command: Sequence[str], *, stdin: str = "") -> str:
-        """Run a command and return what it prints; raises CommandFailed.
+        """Run a command and return its output; raises CommandFailed.
 
-        One that takes too long is ended on the node, with what it has started.
+        On a timeout, the node ends the command and everything it started.
         """
         limited = ("timeout", f"--kill-after={_KILLED_AFTER_SECONDS}", str(COMMAND_TIMEOUT_SECONDS))
         try:
@@ -52,7 +52,7 @@ class Shell:
             raise self._out_of_time(command)
         if result.returncode:
             raise CommandFailed(
-                f"{' '.join(command)} on {self.hostname} ended with {result.returncode}:\n"
+                f"{' '.join(command)} on {self.hostname} exited with status {result.returncode}:\n"
                 f"{result.stdout}{result.stderr}"
             )
         return result.stdout.rstrip()

@@ -1,6 +1,6 @@
-"""slurmctld by its log and sdiag: nodes that somebody set down, and messages under way.
+"""Nodes that were set to down, from slurmctld's log, and pending messages, from sdiag.
 
-With ReturnToService=2 slurmctld takes a node that was set down back into service as soon as its
+With ReturnToService=2, slurmctld returns a node that was set to down to service as soon as its
 slurmd answers, for example that it has ended a job, and forgets the reason: often within a second
 (Slurm 24.11, `node_did_resp: node ... returned to service`).
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 SLURMCTLD_LOG = "/var/log/slurm/slurmctld.log"
 UPDATES = "update_node: node "
-"""What all lines have that say how a node was changed on request."""
+"""The text in all log lines that report a requested change of a node."""
 
 _UPDATE = re.compile(
     rf"{UPDATES}(?P<node>\S+) (?:reason set to: (?P<reason>.*)|state set to (?P<state>\S+))$"
@@ -23,23 +23,23 @@ _UPDATE = re.compile(
 
 @dataclass(frozen=True)
 class SetDown:
-    """A node that somebody set down, and the reason that it had then; empty without one."""
+    """A node that was set to down, and its reason at that time; empty without one."""
 
     node: str
     reason: str
 
 
 class LogsOfControllers:
-    """Finds who was set down since the last look at a controller's log.
+    """Finds nodes that were set to down since the last look at a controller's log.
 
-    What a log says at the first look counts as seen.
+    Everything in a log at the first look counts as seen.
     """
 
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
 
     def new(self, controller: str, updates: str) -> list[SetDown]:
-        """Return what has come since the last look; a log that was begun anew starts at nothing."""
+        """Return what was added since the last look; a new log file counts from its beginning."""
         found = [*set_down(updates)]
         seen = self._seen.get(controller, len(found))
         self._seen[controller] = len(found)
@@ -47,7 +47,7 @@ class LogsOfControllers:
 
 
 def set_down(updates: str) -> Iterator[SetDown]:
-    """Yield every node that was set down, from the lines of the log that have UPDATES."""
+    """Yield every node that was set to down, from the log lines that contain UPDATES."""
     reasons: defaultdict[str, str] = defaultdict(str)
     for line in updates.splitlines():
         match = _UPDATE.search(line)
@@ -58,22 +58,22 @@ def set_down(updates: str) -> Iterator[SetDown]:
             reasons[node] = match["reason"]
         elif match["state"] == "DOWN":
             yield SetDown(node, reasons[node])
-        elif match["state"] == "IDLE":  # the reason goes with the state that it was for
+        elif match["state"] == "IDLE":  # the reason belongs to the state that just ended
             reasons.pop(node, None)
 
 
 MESSAGES_COMMAND = "sdiag"
-"""What prints the counts; any user may run it."""
+"""The command that prints the counts; any user may run it."""
 
 _WAITING_OR_UNDER_WAY = re.compile(r"^Agent (?:queue size|count): +([0-9]+)$", re.MULTILINE)
 
 
 def messages_are_under_way(printed: str) -> bool:
-    """Tell from what `sdiag` prints whether slurmctld has messages to nodes that have not ended.
+    """Return whether slurmctld has messages to nodes pending, from the output of `sdiag`.
 
-    No new instance may hear them. slurmctld tells the node of a job that is over to end it, even
-    one that has lost its power, and tries for up to ten seconds. A successor with the same address
-    that answers within them gets the message; if the same job has begun anew there, it is ended
-    (Slurm 24.11). Real replacements take minutes.
+    A new instance must not receive them. When a job is over, slurmctld asks its nodes to end it,
+    even a node that has lost power, and retries for up to ten seconds. A replacement with the same
+    address that answers in that time gets the message; if the same job has restarted there, it is
+    ended (Slurm 24.11). Real replacements take minutes.
     """
     return any(int(count) for count in _WAITING_OR_UNDER_WAY.findall(printed))

@@ -1,7 +1,7 @@
-"""Rehearsals on disk: what each was asked for, and what of it is running.
+"""Rehearsals on disk: the request and the state of each.
 
-The folder of one is `home()/rehearsals/<id>`. The host process holds its lock for as long as it
-lives, so that a later run can tell a live rehearsal from what a dead one left.
+A rehearsal's folder is `home()/rehearsals/<id>`. The host process holds its lock while it runs, so
+that a later command can distinguish a live rehearsal from the remains of a dead one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from slurmpod.whole_file import write_whole
 
 
 def images() -> Path:
-    """Return the folder of baked node images, each named by the digest of what made it."""
+    """Return the folder of baked node images, each named by the digest of its inputs."""
     return home() / "images"
 
 
@@ -31,26 +31,26 @@ def rehearsals() -> Path:
 
 
 CHOSEN = "SLURMPOD_REHEARSAL"
-"""The variable in which `rehearsal env` tells the later commands of a shell which one is meant."""
+"""The variable with which `rehearsal env` selects the rehearsal for later commands in a shell."""
 
 REQUEST_FILE = "request.json"
 STATE_FILE = "state.json"
 HOST_FILE = "host.json"
 KEEP = b"keep\n"
-"""What the starting command writes to the host's standard input if that is to outlive it."""
+"""What the starting command writes to the host's standard input to let it outlive the command."""
 
 
 class UnreadableState(Exception):
-    """A file of the folder is damaged, or another version of slurmpod wrote it."""
+    """A file of the folder is damaged, or was written by another version of slurmpod."""
 
 
 @dataclass(frozen=True)
 class Request:
     """The task of the host process.
 
-    `profile` is the platform's, as plain data, and `newest_profile` that of the software which an
-    update brings, with `newest_image`. A cluster that fails stays up if it `keeps_failed` ones.
-    `allowed` are the HOST:PORT that nodes are let out to.
+    `profile` is the platform's profile as plain data; an update installs the software of
+    `newest_profile` and `newest_image`. With `keeps_failed`, a cluster that fails stays up.
+    `allowed` are the HOST:PORT addresses that nodes may connect to.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Request:
 
 @dataclass(frozen=True)
 class State:
-    """The offers of a running rehearsal, and whether it is to outlive its command."""
+    """The state of a running rehearsal, and whether it outlives its command."""
 
     pid: int
     endpoint: str
@@ -81,22 +81,22 @@ _Document = TypeVar("_Document", Request, State)
 
 
 def write_request(folder: Path, request: Request) -> None:
-    """Write what the host process of this folder will read."""
+    """Write the request that the host process of this folder reads."""
     _write(folder / REQUEST_FILE, asdict(request))
 
 
 def read_request(folder: Path) -> Request:
-    """Read what this rehearsal was asked for; raises UnreadableState."""
+    """Read this rehearsal's request; raises UnreadableState."""
     return _read(folder / REQUEST_FILE, Request)
 
 
 def write_state(folder: Path, state: State) -> None:
-    """Publish what is running, replacing what was published before."""
+    """Publish the state, replacing any earlier one."""
     _write(folder / STATE_FILE, asdict(state))
 
 
 def read_state(folder: Path) -> State | None:
-    """Read what is running; None until the host has published it; raises UnreadableState."""
+    """Read the state; None until the host has published it; raises UnreadableState."""
     try:
         return _read(folder / STATE_FILE, State)
     except FileNotFoundError:
@@ -104,23 +104,23 @@ def read_state(folder: Path) -> State | None:
 
 
 def write_pid(folder: Path, pid: int) -> None:
-    """Note which process is the host, in a file that all versions can read."""
+    """Write the host's process id to a file that all versions can read."""
     _write(folder / HOST_FILE, {"pid": pid})
 
 
 def read_pid(folder: Path) -> int | None:
-    """Return the host process, also from another version's files; None if no file tells it."""
+    """Return the host's process id, even from another version's files; None if no file has it."""
     for name in (HOST_FILE, STATE_FILE):
         with contextlib.suppress(FileNotFoundError, ValueError):
             document = json.loads((folder / name).read_text())
             pid = document.get("pid") if isinstance(document, dict) else None
-            if isinstance(pid, int) and pid > 1:  # others mean a group of processes, or all
+            if isinstance(pid, int) and pid > 1:  # others address a group, or all processes
                 return pid
     return None
 
 
 def forget_process(folder: Path) -> None:
-    """Remove what names the host process, once that has died and its id may become another's."""
+    """Remove the files with the host's process id once it has exited and the id may be reused."""
     for name in (HOST_FILE, STATE_FILE):
         (folder / name).unlink(missing_ok=True)
 
@@ -130,7 +130,7 @@ def _read(path: Path, kind: type[_Document]) -> _Document:
         return kind(**json.loads(path.read_text()))
     except (TypeError, ValueError) as error:
         raise UnreadableState(
-            f"{path.name} is damaged, or of another version of slurmpod"
+            f"{path.name} is damaged or was written by another version of slurmpod"
         ) from error
 
 
@@ -139,17 +139,17 @@ def _write(path: Path, document: dict[str, object]) -> None:
 
 
 FAULTS_FILE = "faults.jsonl"
-"""Lines of JSON: what each fault did, for whoever makes a report of the rehearsal."""
+"""JSON lines: the effect of each fault, for reports of the rehearsal."""
 
 
 def note_fault(folder: Path, report: Mapping[str, Any]) -> None:
-    """Write down what a fault did, beside those before it."""
+    """Append the effect of a fault."""
     with (folder / FAULTS_FILE).open("a", encoding="utf-8") as file:
         file.write(json.dumps(report) + "\n")
 
 
 def read_faults(folder: Path) -> tuple[Mapping[str, Any], ...]:
-    """Return what the faults of a rehearsal did, in their order."""
+    """Return the effects of a rehearsal's faults, in order."""
     try:
         lines = (folder / FAULTS_FILE).read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
@@ -158,12 +158,12 @@ def read_faults(folder: Path) -> tuple[Mapping[str, Any], ...]:
 
 
 JOURNAL_FILE = "journal.jsonl"
-"""Lines of JSON: written by the host process, shown by the command that watches it."""
+"""JSON lines: written by the host process, shown by the command that watches it."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened: to whom, what, and when (seconds of CLOCK_MONOTONIC)."""
+    """An event: its subject, what happened, and when (seconds of CLOCK_MONOTONIC)."""
 
     at_seconds: float
     subject: str
@@ -171,7 +171,7 @@ class Event:
 
 
 class Journal:
-    """Appends events to a rehearsal's journal; safe to use from several threads."""
+    """Appends events to a rehearsal's journal; thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self._file = (folder / JOURNAL_FILE).open("a", encoding="utf-8")
@@ -179,13 +179,13 @@ class Journal:
         self._cluster = ""
 
     def within(self, cluster: str) -> Journal:
-        """Return this journal for a cluster's nodes: they are subjects as `cluster/node`."""
+        """Return this journal for a cluster's nodes, with subjects of the form `cluster/node`."""
         within = copy.copy(self)
         within._cluster = cluster  # noqa: SLF001  # its own copy
         return within
 
     def note(self, subject: str, what: str) -> None:
-        """Write one event down at once, so that a reader in another process sees it."""
+        """Write one event at once, so that a reader in another process sees it."""
         is_node = self._cluster and subject != self._cluster
         known_as = f"{self._cluster}/{subject}" if is_node else subject
         event = Event(time.monotonic(), known_as, what)
@@ -195,14 +195,14 @@ class Journal:
 
 
 class JournalReader:
-    """Follows a journal from its beginning, also one that does not exist yet."""
+    """Follows a journal from its beginning, even before it exists."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / JOURNAL_FILE
         self._offset = 0
 
     def new_events(self) -> Iterator[Event]:
-        """Yield the events written since the last call; a line still being written waits."""
+        """Yield the events since the last call; an incomplete last line is left for the next."""
         if not self._path.exists():
             return
         with self._path.open("rb") as file:

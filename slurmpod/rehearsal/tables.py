@@ -1,4 +1,4 @@
-"""Titled texts and tables of a report on the screen."""
+"""Titled texts and tables of a report on screen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.console import Console
 def print_table(
     console: Console, title: str, header: tuple[str, ...], rows: Iterable[tuple[str, ...]]
 ) -> None:
-    """Print a title, and rows in columns that are as wide as they have to be."""
+    """Print a title, and rows in columns of the width they need."""
     table = [header, *rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = (
@@ -21,6 +21,6 @@ def print_table(
 
 
 def print_text(console: Console, title: str, text: str) -> None:
-    """Print a title, and a text as it is."""
+    """Print a title and a text, unchanged."""
     console.print(f"\n[bold]{title}[/bold]")
     console.print(text, markup=False, emoji=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Parts of an environment that no rehearsal can have: they are left out, and the user is told."""
+"""Parts of an environment that rehearsals do not support: they are left out with a message."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from slurmpod.resolve import Resolved
 FILE_NAME = "_rehearsed.yaml"
 
 NO_DIRECTORY = "access.directory, which nodes of a rehearsal cannot reach"
-"""Nothing can stand for its server: nodes trust only whom its authority has signed."""
+"""No replacement server is possible: nodes trust only certificates signed by its authority."""
 
 NO_CONTAINERS = "lifecycle.containers, as nodes of a rehearsal run no containers"
-"""Debian has no packages of them; those that the environment names may be for another system. With
-a profile whose image has all of it, Docker too, nothing is left out."""
+"""Debian has no packages for them, and the environment's own may be for another system. With a
+profile whose image has all of them, including Docker, nothing is left out."""
 
 NO_MODULE = "access.ssh_needs_job, as nodes of a rehearsal cannot fetch your package of its module"
-"""Where no package is named, nodes fail as on HyperPod; a profile whose image has the module has
-nothing to leave out."""
+"""If the environment names no package, nodes fail as on HyperPod; if the profile's image has the
+module, nothing is left out."""
 
 
 def rehearsed_file(
@@ -32,7 +32,7 @@ def rehearsed_file(
     folder: Path,
     progress: Progress,
 ) -> Path:
-    """Return the file to deploy with nodes: the environment, or one in `folder` on top of it."""
+    """Return the file to deploy with nodes: the environment, or one in `folder` that extends it."""
     left_out = _left_out(resolved, software)
     if not left_out:
         return environment_file
@@ -50,7 +50,7 @@ def rehearsed_file(
 def _left_out(
     resolved: Resolved, software: Software
 ) -> Mapping[str, tuple[str, Mapping[str, object]]]:
-    """Return by what is left out the section, and what to write there for it."""
+    """Return the section and the replacement values for each part that is left out."""
     found: dict[str, tuple[str, Mapping[str, object]]] = {}
     lifecycle, access = resolved.environment.lifecycle, resolved.environment.access
     if resolved.access.directory is not None:

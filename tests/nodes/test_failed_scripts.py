@@ -54,7 +54,7 @@ def test_the_line_is_named_and_the_nodes_can_be_looked_at(
     before, _, failed = result.stderr.partition("the rehearsal failed:")
     assert "tools/license.sh:3 needs the internet: https://license.example.com/key" in before
     assert "at tools/license.sh:3: curl" in failed
-    assert "A node of a rehearsal reaches no internet" in failed
+    assert "Nodes of a rehearsal have no internet access" in failed
     assert "  curl: (6) Could not resolve host: license.example.com" in failed
     logs = workplace.home / "last-failure"
     assert f"The last lines of {logs}/lifecycle/ip-" in result.stderr

@@ -266,8 +266,8 @@ class TestFaults:
         undisturbed = ("--undisturbed", f"{Path(PLACE).parent}/undisturbed.out")
         result = kept.workplace.run("rehearsal", "fault", "worker-power-off", *undisturbed)
         assert result.returncode == 0, result.stderr
-        assert "restarts: 1 of the job, 0 of a step in it" in result.stdout
-        assert f"losses: those of the undisturbed run, in all {STEPS} steps" in result.stdout
+        assert "restarts: 1 of the job, 0 of steps in it" in result.stdout
+        assert f"losses: same as in the undisturbed run, in all {STEPS} steps" in result.stdout
 
 
 class TestLookingAround:

@@ -142,7 +142,7 @@ class TestDeath:
             wait_until(lambda: len(workplace.rehearsals()) == 2 and not dead.exists(), "the next")
             process.send_signal(signal.SIGINT)
             _, stderr = process.communicate(timeout=PATIENCE_SECONDS)
-        assert f"removed what the rehearsal {dead.name} left behind when it died" in stderr
+        assert f"removed the remains of the dead rehearsal {dead.name}" in stderr
         wait_until(lambda: workplace.rehearsals() == [alive], "end of the interrupted one's folder")
         assert not cgroup.exists()
         assert alive.name in workplace.run("rehearsal", "list").stdout

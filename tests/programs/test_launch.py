@@ -305,7 +305,7 @@ class TestUnreadable:
         self, alive: Path, file: str, content: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
         (alive / file).write_text(content)
-        problem = f"{file} is damaged, or of another version of slurmpod"
+        problem = f"{file} is damaged or was written by another version of slurmpod"
         assert running() == (UnknownRehearsal(alive, problem),)
         assert run(["rehearsal", "list"]) == ExitCode.OK
         assert capsys.readouterr().out == f"dev-alive  it can only be taken down: {problem}\n"

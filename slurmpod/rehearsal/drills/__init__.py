@@ -1,1 +1,1 @@
-"""Drills: a job of the user's own under a fault, held against its undisturbed run."""
+"""Drills: a user's job under a fault, compared with its undisturbed run."""

@@ -1,4 +1,4 @@
-"""A job under faults: run once undisturbed, then once under each fault, and compared."""
+"""A job under faults: run once undisturbed, then once per fault, and compared."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from slurmpod.rehearsal.faults.watch import FaultFailed, Moment, Teller, Watch
 
 COMPLETED = "COMPLETED"
 PATIENCE_SECONDS = 600.0
-"""How much longer than undisturbed a job may take, beside thrice its time and Slurm's patience."""
+"""Extra time that a job gets, besides three times its undisturbed run and Slurm's timeouts."""
 
 
 @dataclass(frozen=True)
 class DrilledJob:
-    """A user's job: its folder, what stands behind the script's name, and its Python."""
+    """A user's job: its folder, the arguments after the script's name, and its Python."""
 
     folder: JobFolder
     arguments: Sequence[str] = ()
@@ -32,12 +32,12 @@ class DrilledJob:
 
 @dataclass(frozen=True)
 class DrillReport:
-    """What a fault did to a job; seconds count from when the job was first seen to run.
+    """The effect of a fault on a job; seconds count from when the job was first seen running.
 
-    `ended_seconds` counts from the fault. `restarts` are Slurm's, of the whole job; `step_restarts`
-    those under `--auto-resume=1`. `steps` is the furthest one printed, `steps_again` how many were
-    done more than once, each time after one of `resumed_after`. `differing` are steps whose losses
-    are not those of the undisturbed run, None where nothing could be compared.
+    `ended_seconds` counts from the fault. `restarts` counts Slurm's restarts of the whole job,
+    `step_restarts` those under `--auto-resume=1`. `steps` is the last step printed, `steps_again`
+    how many were repeated, each time after one of `resumed_after`. `differing` are steps whose
+    losses differ from the undisturbed run, None if nothing could be compared.
     """
 
     fault: str
@@ -57,23 +57,23 @@ class DrillReport:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the job ended well, with the losses that it should have."""
+        """Whether the job completed with the expected losses."""
         return self.state == COMPLETED and not self.differing and not self.contradictory
 
 
 def drill(
     cluster: FaultCluster, job: DrilledJob, faults: Sequence[Fault], teller: Teller
 ) -> tuple[DrillReport, ...]:
-    """Run the job undisturbed, then under each fault, which has to have a strike.
+    """Run the job undisturbed, then under each fault; each fault must have a strike.
 
-    The folder of each run stays on the cluster, with what was done behind its name.
-    Raises FaultFailed when the job fails undisturbed, ends before a fault, or never ends after it.
+    The folder of each run stays on the cluster, renamed to end with the name of the fault.
+    Raises FaultFailed if the job fails undisturbed, ends before a fault or does not end after it.
     """
     shell = RehearsedShell(cluster.user)
     try:
         before = _undisturbed(shell, job, teller)
         return tuple(_under_fault(cluster, shell, job, fault, before, teller) for fault in faults)
-    except WorkFailed as failure:  # of what talks to real clusters: sbatch refuses the job, say
+    except WorkFailed as failure:  # for example, sbatch rejects the job
         raise FaultFailed(f"{job.folder.script}: {failure}") from failure
 
 
@@ -97,7 +97,7 @@ def _under_fault(
     teller: Teller,
 ) -> DrillReport:
     run = _submitted(shell, job, teller)
-    what = f"{fault.name} comes half-way"
+    what = f"{fault.name} strikes halfway through"
     follow([run], what, until=lambda: _is_half_way(run, undisturbed))
     watch = patient_watch(cluster, teller)
     report = strike(cluster, fault, [run], watch, undisturbed)[0]
@@ -113,11 +113,11 @@ def strike(
     watch: Watch,
     undisturbed: JobRun | PrintedLosses | None = None,
 ) -> tuple[DrillReport, ...]:
-    """Do a fault to jobs that run, the first of them before all, and follow them to their ends."""
+    """Strike running jobs, mainly the first, with a fault and follow them until they end."""
     assert fault.strike is not None  # noqa: S101  # commands offer no other one
     nodes = cluster.nodes_of(runs[0].id)
     if not nodes:
-        raise FaultFailed(f"job {runs[0].id} ended as {runs[0].state} before {fault.name} came")
+        raise FaultFailed(f"job {runs[0].id} ended as {runs[0].state} before {fault.name} struck")
     with as_fault_failed(fault):
         fault.strike(cluster, watch, nodes)
     follow(runs, f"after {fault.name}", patience_seconds=_patience(cluster, undisturbed))
@@ -125,7 +125,7 @@ def strike(
 
 
 def _patience(cluster: FaultCluster, undisturbed: JobRun | PrintedLosses | None) -> float | None:
-    """Return how long a job may take; without knowing how long it takes, as long as it runs."""
+    """Return the time limit for a job, or None if its undisturbed duration is unknown."""
     if not isinstance(undisturbed, JobRun):
         return None
     return PATIENCE_SECONDS + 3 * undisturbed.seconds + 2 * cluster.slurmd_timeout()
@@ -138,13 +138,13 @@ def _submitted(shell: RehearsedShell, job: DrilledJob, teller: Teller) -> JobRun
 
 
 def _set_aside(shell: RehearsedShell, job: DrilledJob, what: str) -> None:
-    """Keep the folder of a run under another name, so that the next begins at the beginning."""
+    """Rename the folder of a run, so that the next run starts from scratch."""
     place = job.folder.place
     shell.run(f"mv {shlex.quote(place)} {shlex.quote(f'{place}.{what}')}")
 
 
 def _is_half_way(run: JobRun, undisturbed: JobRun) -> bool:
-    """Tell by its steps, or without any by time, whether a job has done half of its work."""
+    """Return whether a job has done half of its work, by its steps or else by time."""
     steps = undisturbed.losses.last_step
     if steps:
         return run.losses.last_step >= steps / 2

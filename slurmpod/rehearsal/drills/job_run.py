@@ -1,4 +1,4 @@
-"""One run of a user's job on the cluster of a rehearsal, followed from outside to its end."""
+"""One run of a user's job on a rehearsed cluster, followed from outside until it ends."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ POLL_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class RehearsedShell:
-    """A session on a node of a rehearsal, as what talks to real clusters takes it."""
+    """A session on a rehearsed node, with the interface that code for real clusters expects."""
 
     shell: Shell
 
     def run(self, script: str) -> str:
-        """Run a script of bash and return what it printed; raises CommandFailed."""
+        """Run a bash script and return its output; raises CommandFailed."""
         try:
             return f"{self.shell.run(['bash', '-c', script])}\n"
         except shell.CommandFailed as failure:
@@ -32,7 +32,7 @@ class RehearsedShell:
 
 @dataclass
 class JobRun:
-    """A job as it is seen from time to time; `seconds` count from when it was first seen to run."""
+    """A job as last observed; `seconds` count from when it was first seen running."""
 
     shell: RehearsedShell
     id: str
@@ -44,43 +44,43 @@ class JobRun:
 
     @property
     def log(self) -> str:
-        """What it wrote so far."""
+        """The job's output so far."""
         return b"".join(self._log).decode(errors="replace")
 
     @property
     def losses(self) -> PrintedLosses:
-        """The losses in its log."""
+        """The losses in the job's log."""
         return printed_losses(self.log)
 
     @property
     def state(self) -> str:
-        """Slurm's word for how it is; empty before it was seen."""
+        """Slurm's state of the job; empty before it was first seen."""
         return self.sight.state if self.sight else ""
 
     @property
     def has_ended(self) -> bool:
-        """Whether it has ended, and all that it wrote is known."""
+        """Whether the job has ended and its whole output has been read."""
         return bool(self.sight and self.sight.has_ended and self.sight.is_read)
 
     @property
     def restarts(self) -> int:
-        """How often Slurm began it anew."""
+        """The number of restarts by Slurm."""
         return self.sight.restarts if self.sight else 0
 
     @property
     def seconds(self) -> float:
-        """How long it has run, with its restarts and what it waited for them."""
+        """The job's duration in seconds, including restarts and the waits for them."""
         if self._started is None:
             return 0.0
         return self.ended_at - self._started
 
     @property
     def ended_at(self) -> float:
-        """When its end was seen, in seconds of time.monotonic()."""
+        """When the job was seen to have ended, in seconds of time.monotonic()."""
         return self._ended or time.monotonic()
 
     def look(self) -> None:
-        """See what is new; a controller that does not answer just now changes nothing."""
+        """Update the job's state and log; an unreachable controller changes nothing."""
         try:
             now = look(self.shell, self.id, self.sight)
         except UnknownJob:
@@ -96,15 +96,15 @@ class JobRun:
             self._ended = time.monotonic()
 
     def require_patience(self, waited: float, patience_seconds: float | None, what: str) -> None:
-        """Raise FaultFailed if it should have ended by now."""
+        """Raise FaultFailed if the job should have ended by now."""
         if patience_seconds is not None and waited > patience_seconds:
             raise FaultFailed(
                 f"{what}: job {self.id} is still {self.state} after {waited:.0f} s; "
                 f"its log ends with:\n{self._last_lines()}"
             )
 
-    def told(self) -> str:
-        """Return in a few words how it is."""
+    def description(self) -> str:
+        """Return a short description of the job's state and progress."""
         return f"job {self.id} {self.state.lower()}{self._progress()}"
 
     def _progress(self) -> str:
@@ -122,7 +122,7 @@ def follow(
     until: Callable[[], bool] = lambda: False,
     patience_seconds: float | None = None,
 ) -> None:
-    """Look at jobs until all have ended, or something is so; FaultFailed after the patience."""
+    """Observe jobs until all have ended or `until` holds; FaultFailed when patience runs out."""
     began = time.monotonic()
     while True:
         for run in runs:
@@ -133,6 +133,6 @@ def follow(
         waited = time.monotonic() - began
         for run in waiting:
             run.require_patience(waited, patience_seconds, what)
-        told = ", ".join(run.told() for run in waiting)
-        waiting[0].teller.now(f"{what}, for {waited:.0f} s: {told}")
+        descriptions = ", ".join(run.description() for run in waiting)
+        waiting[0].teller.now(f"{what}, for {waited:.0f} s: {descriptions}")
         time.sleep(POLL_SECONDS)

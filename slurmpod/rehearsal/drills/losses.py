@@ -1,4 +1,4 @@
-"""The losses that a training printed, step by step, through all of its lives."""
+"""The losses that a training printed, step by step, across all of its restarts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _VALUE = r"\b[\"']?\s*[:=#]?\s*"
 _STEP = re.compile(rf"\bstep{_VALUE}(\d+)", re.IGNORECASE)
 _LOSS = re.compile(rf"\bloss{_VALUE}([-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|nan|inf))\b", re.IGNORECASE)
 _LABEL = re.compile(r"^(\d+): ")
-"""What `srun --label` puts before a line: which process printed it."""
+"""The prefix that `srun --label` puts before a line: the rank that printed it."""
 
 STEP_RESTARTED = "ResumeAction=RETRYSTEP"
-"""What HyperPod's plugin prints when a step runs again in its job (field notes of a project)."""
+"""Printed by HyperPod's plugin when a step restarts within its job (a project's field notes)."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class PrintedLosses:
 
     @property
     def by_step(self) -> Mapping[int, set[str]]:
-        """Everything that was printed for a step, in whichever life."""
+        """All losses printed for a step, across all runs."""
         found: defaultdict[int, set[str]] = defaultdict(set)
         for step, loss in self.lines:
             found[step].add(loss)
@@ -33,17 +33,17 @@ class PrintedLosses:
 
     @property
     def last_step(self) -> int:
-        """The furthest step; 0 before the first one."""
+        """The last step; 0 before the first one."""
         return max((step for step, _ in self.lines), default=0)
 
     @property
     def resumed_after(self) -> tuple[int, ...]:
-        """The steps after which the training went on, each time that it went back."""
+        """The steps from which the training resumed, one for each time it went back."""
         return tuple(life[0] - 1 for life in self._lives()[1:])
 
     @property
     def steps_again(self) -> int:
-        """How many steps were done more than once: the work since the last checkpoint."""
+        """How many steps were repeated: the work since the last checkpoint."""
         again, reached = 0, 0
         for life in self._lives():
             again += len({step for step in life if step <= reached})
@@ -51,20 +51,20 @@ class PrintedLosses:
         return again
 
     def differing_from(self, undisturbed: PrintedLosses) -> tuple[int, ...]:
-        """Return the steps with other losses than in an undisturbed run, or without any."""
+        """Return the steps whose losses differ from an undisturbed run's, or that it lacks."""
         ours, theirs = self.by_step, undisturbed.by_step
         steps = sorted(ours.keys() | theirs.keys())
         return tuple(step for step in steps if ours.get(step) != theirs.get(step))
 
     @property
     def contradictory(self) -> tuple[int, ...]:
-        """The steps that were done more than once with different losses."""
+        """The steps that were repeated with different losses."""
         return tuple(step for step, losses in sorted(self.by_step.items()) if len(losses) > 1)
 
     def _lives(self) -> list[list[int]]:
-        """Return the steps of each life: where one is not after the one before, another begins.
+        """Return the steps of each run; a step number that does not increase starts a new run.
 
-        Of processes that print without a label, each may print the same step.
+        If processes print without labels, each may print the same step.
         """
         lives: list[list[int]] = []
         first_steps = [step for step, _ in self.lines[:2]]
@@ -78,14 +78,14 @@ class PrintedLosses:
 
 
 def printed_losses(log: str) -> PrintedLosses:
-    """Return what lines with a step and a loss say: of labelled ones, those of one process."""
+    """Return the losses in a log; of labelled lines, only those of one process."""
     found = list(_found(log))
     first = found[0][0] if found else ""
     return PrintedLosses([(step, loss) for label, step, loss in found if label == first])
 
 
 def step_restarts(log: str) -> int:
-    """Count how often a step ran again in its job."""
+    """Return how often a step restarted within its job."""
     return log.count(STEP_RESTARTED)
 
 

@@ -111,9 +111,9 @@ def test_a_drill_tells_when_the_job_ended_what_was_lost_and_whether_losses_are_t
     assert told(REPORT) == [
         "Job 7 under worker-power-cut",
         "ended as COMPLETED 35.2 s after the fault (52.0 s in all, 30.5 s undisturbed)",
-        "restarts: 0 of the job, 1 of a step in it",
-        "work done again: 13 of 60 steps; it went on after step 20",
-        "losses: those of the undisturbed run, in all 60 steps",
+        "restarts: 0 of the job, 1 of steps in it",
+        "repeated work: 13 of 60 steps; resumed after step 20",
+        "losses: same as in the undisturbed run, in all 60 steps",
     ]
 
 
@@ -121,11 +121,11 @@ def test_a_drill_tells_when_the_job_ended_what_was_lost_and_whether_losses_are_t
     ("changes", "is_sound", "text"),
     [
         ({"differing": tuple(range(30, 60))}, False, "step 30, 31, 32, 33, 34 and 25 more"),
-        ({"contradictory": (21,)}, False, "not the same when done again: step 21"),
+        ({"contradictory": (21,)}, False, "differ when repeated: step 21"),
         ({"state": "FAILED"}, False, "ended as FAILED"),
-        ({"differing": None}, True, "no undisturbed run to compare them with; steps that were"),
-        ({"steps": 0, "differing": None}, True, "losses: none are in its log"),
-        ({"resumed_after": (), "steps_again": 0}, True, "work done again: none of 60 steps"),
+        ({"differing": None}, True, "no undisturbed run to compare them with; repeated steps"),
+        ({"steps": 0, "differing": None}, True, "losses: none in the log"),
+        ({"resumed_after": (), "steps_again": 0}, True, "repeated work: none of 60 steps"),
     ],
 )
 def test_what_is_wrong_or_unknown_is_told(

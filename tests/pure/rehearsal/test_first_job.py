@@ -17,7 +17,7 @@ from slurmpod.rehearsal.rehearse import Outcome, RehearsedFor
 from slurmpod.rehearsal.report import as_data, print_outcome
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 
-REFUSAL = "sacct on login ended with 1:\nSlurm accounting storage is disabled"
+REFUSAL = "sacct on login exited with status 1:\nSlurm accounting storage is disabled"
 
 
 class WithoutRecords(Shell):

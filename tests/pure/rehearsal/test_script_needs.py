@@ -47,7 +47,7 @@ def test_each_line_is_named_once_with_what_it_needs(tmp_path: Path, image: Path)
         "  on_create.sh:4 needs the internet: apt-get install",
         "  on_create.sh:6 needs docker, which the image lacks",
     ]
-    assert told[3].startswith("  fix: make an image with it: slurmpod prepare --with")
+    assert told[3].startswith("  fix: bake an image with it: slurmpod prepare --with")
 
 
 def test_lists_of_packages_are_nothing_that_a_script_waits_for(tmp_path: Path, image: Path) -> None:
