@@ -64,7 +64,7 @@ def test_bakes_where_no_overlay_can_be_mounted(tmp_path: Path) -> None:
     _mmdebstrap(tmp_path, 'touch "$root/bin"')
     image = bake(print)
     assert (image / "bin").exists()
-    assert "made without an overlay" in image.with_suffix(".log").read_text()
+    assert "building the image without an overlay" in image.with_suffix(".log").read_text()
 
 
 def test_what_is_written_waits_for_no_disk(tmp_path: Path) -> None:

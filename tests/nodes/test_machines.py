@@ -149,7 +149,7 @@ class TestBoot:
         assert _run(machines, "beta", "ls /dev/neuron*").returncode != 0
 
     def test_the_same_name_cannot_boot_twice(self, machines: Machines) -> None:
-        with pytest.raises(MachineFailed, match="alpha is running already"):
+        with pytest.raises(MachineFailed, match="alpha is already running"):
             machines.boot(_spec("alpha", 10))
 
     def test_failure_shows_the_end_of_the_console(self, image: Path, tmp_path: Path) -> None:

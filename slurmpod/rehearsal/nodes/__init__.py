@@ -1,6 +1,6 @@
-"""Machines made of Linux namespaces, each with a real systemd; nothing here knows of AWS or Slurm.
+"""Machines made of Linux namespaces, each with a real systemd; independent of AWS and Slurm.
 
-`Machines` boots them, `bake` makes the image that they boot from, `enter_command` lets another
-process into one, `clear_if_dead` ends what a killed rehearsal left, and `host_check` tells what a
-computer lacks for all this. Everything is the standard library only.
+`Machines` boots them, `bake` builds the image they boot from, `enter_command` runs a process in
+one, `clear_if_dead` ends the remains of a killed rehearsal, and `host_check` lists what a computer
+lacks. Everything uses the standard library only.
 """

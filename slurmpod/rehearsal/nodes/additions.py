@@ -1,7 +1,7 @@
-"""What an image of one's own has beyond the node image, and its name.
+"""The additions of a user's image to the node image, and the image's name.
 
-A name stands for a list, not for files: when slurmpod comes with another node image, the next use
-of the name makes an image of the same additions anew.
+A name refers to a list, not to files: after an update of slurmpod's node image, the next use of the
+name rebuilds the image with the same additions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LINES_SHOWN = 15
 
 @dataclass(frozen=True)
 class DebFile:
-    """A Debian package in a file; the hash tells one version from the next."""
+    """A Debian package in a file; the hash identifies its version."""
 
     path: str
     sha256: str
@@ -36,7 +36,7 @@ class DebFile:
 
 @dataclass(frozen=True)
 class Additions:
-    """Debian packages by name, packages of PyPI as pip takes them, and Debian packages in files."""
+    """Debian packages by name, PyPI packages as pip requirements, and Debian packages in files."""
 
     packages: tuple[str, ...] = ()
     pip: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Additions:
 
     @property
     def beside_packages(self) -> tuple[str, ...]:
-        """All but the packages by name, as text that differs where the image does."""
+        """All additions except packages by name, as text that identifies the image."""
         return (
             *(f"pip {each}" for each in self.pip),
             *(f"deb {each.sha256}" for each in self.debs),
@@ -52,10 +52,10 @@ class Additions:
 
     @contextmanager
     def fetched(self, progress: Callable[[str], None], python: str) -> Iterator[tuple[str, ...]]:
-        """Fetch what comes from PyPI, and yield the commands that put all into a root directory.
+        """Fetch the PyPI packages; yield the commands that install everything in a root directory.
 
-        `python` is the image's version. The commands are mmdebstrap's customize hooks: shell with
-        the directory as $1. Raises BakeFailed.
+        `python` is the image's version. The commands are mmdebstrap customize hooks: shell code
+        with the directory as $1. Raises BakeFailed.
         """
         with tempfile.TemporaryDirectory() as folder:
             hooks = []
@@ -72,19 +72,19 @@ NOTHING = Additions()
 
 
 def deb_file(path: Path) -> DebFile:
-    """Return a Debian package in a file; raises OSError when it cannot be read."""
+    """Return a Debian package in a file; raises OSError if it cannot be read."""
     return DebFile(str(path.absolute()), hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 def name_additions(name: str, additions: Additions) -> None:
-    """Let a name stand for additions from now on."""
+    """Save additions under a name."""
     file = _file(name)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"{json.dumps(asdict(additions), indent=2)}\n", encoding="utf-8")
 
 
 def named_additions(name: str) -> Additions:
-    """Return what a name stands for; raises BakeFailed with the names that there are."""
+    """Return the additions of a name; the BakeFailed for an unknown name lists the known ones."""
     try:
         written = json.loads(_file(name).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -102,18 +102,18 @@ def _file(name: str) -> Path:
 
 
 def _checked(deb: DebFile) -> str:
-    """Return the path of a file that is still what it was; raises BakeFailed."""
+    """Return the path of an unchanged file; raises BakeFailed."""
     try:
         is_same = deb_file(Path(deb.path)) == deb
     except OSError as error:
         raise BakeFailed(f"{deb.path} cannot be read: {error.strerror}") from error
     if not is_same:
-        raise BakeFailed(f"{deb.path} has changed\n  fix: name the image anew: slurmpod prepare")
+        raise BakeFailed(f"{deb.path} has changed\n  fix: save the image again: slurmpod prepare")
     return deb.path
 
 
 def _install_debs(paths: Sequence[str]) -> str:
-    """Return the hook that installs packages from files, and what they need from the mirror."""
+    """Return the hook that installs packages from files with their dependencies."""
     install = "apt-get install --yes --no-install-recommends /tmp/debs/*.deb"
     return (
         f'mkdir "$1/tmp/debs" && cp {shlex.join(paths)} "$1/tmp/debs/"'
@@ -133,7 +133,7 @@ def _install_wheels(names: Sequence[str], folder: str) -> str:
 
 
 def _download(names: Sequence[str], folder: str, python: str) -> None:
-    """Fetch packages and what they need, with this machine's own settings of pip."""
+    """Fetch packages and their dependencies, with this machine's pip settings."""
     fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:"]
     done = subprocess.run(
         [*fetch, f"--python-version={python}", f"--dest={folder}", *names],

@@ -20,10 +20,10 @@ def debian_mirror() -> str | None:
 
 
 def choose_mirror(indexes: str, suite: str) -> str | None:
-    """Return the URI of the first of apt's indexes that is Debian's own, of its component `main`.
+    """Return the URI of the first of apt's indexes from Debian itself, with component `main`.
 
-    None where there is none; mmdebstrap's default serves then. Third parties name suites after
-    Debian's too, but have no such component. A line of `indexes` is URI, suite and component.
+    None if there is no such index; mmdebstrap then uses its default. Third parties also use
+    Debian's suite names, but have no such component. A line of `indexes` is URI, suite, component.
     """
     for line in indexes.splitlines():
         uri, *rest = line.split()

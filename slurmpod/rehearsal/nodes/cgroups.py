@@ -1,7 +1,7 @@
-"""Control groups: the handle by which all processes of a rehearsal, or of one machine, are held.
+"""Control groups that hold all processes of a rehearsal or of one machine.
 
 Only the unified hierarchy (cgroup v2) is used, and only to group and kill; no controller is
-needed. It may be the host's only hierarchy (mounted on /sys/fs/cgroup) or stand beside v1.
+needed. It may be the host's only hierarchy (mounted on /sys/fs/cgroup) or coexist with v1.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 PREFIX = "slurmpod-"
-"""How the name of every cgroup of a rehearsal begins; nothing else is ever killed or removed."""
+"""The name prefix of a rehearsal's cgroups; no others are ever killed or removed."""
 
 _KILL_SECONDS = 60.0
 
@@ -21,16 +21,16 @@ echo 0 >"$1/cgroup.procs" && shift && exec "$@"
 """
 
 IGNORING_NO_SIGNAL = ("env", "--default-signal")
-"""Runs a command that ignores no signal, whatever the process that starts it ignores: under nohup,
-nsenter could not pass on the SIGHUP that tells a reboot from a power cut."""
+"""Runs a command without ignored signals, even if the starting process ignores some: under nohup,
+nsenter could not pass on the SIGHUP that distinguishes a reboot from a power cut."""
 
 
 class CgroupStuck(Exception):
-    """Raised when processes are still in a cgroup long after they were killed."""
+    """Raised if processes remain in a cgroup long after they were killed."""
 
 
 def hierarchy() -> Path | None:
-    """Return where the cgroup v2 hierarchy is mounted, or None where it is not."""
+    """Return the mount point of the cgroup v2 hierarchy, or None if it is not mounted."""
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, mount_point, kind, *_ = line.split()
         if kind == "cgroup2":
@@ -39,28 +39,28 @@ def hierarchy() -> Path | None:
 
 
 def joined(cgroup: Path, command: list[str]) -> list[str]:
-    """Return `command` such that it runs in `cgroup`, which is made here if its parent exists.
+    """Return `command` wrapped to run in `cgroup`, which is created if its parent exists.
 
-    Every program on the way to a command takes a millisecond or more, so there are few.
+    Every wrapper program takes a millisecond or more, so there are few.
     """
-    with contextlib.suppress(OSError):  # it is there, or its parent is gone: then joining fails
+    with contextlib.suppress(OSError):  # it exists, or its parent is gone and joining fails
         cgroup.mkdir()
     return ["sh", "-c", _JOIN, "sh", str(cgroup), *command]
 
 
 def init_pid(cgroup: Path) -> int | None:
-    """Return the pid, as this process sees it, of the systemd that runs in `cgroup`.
+    """Return the pid, as seen by this process, of the systemd that runs in `cgroup`.
 
-    A systemd that is pid 1 keeps itself, and for moments its helpers, in `init.scope`. None when
-    there is no such process.
+    A systemd with pid 1 keeps itself and, briefly, its helpers in `init.scope`. None if there is
+    no such process.
     """
     return first_pid(cgroup / "init.scope")
 
 
 def first_pid(cgroup: Path) -> int | None:
-    """Return the pid, as this process sees it, of the pid 1 of a namespace that runs in `cgroup`.
+    """Return the pid, as seen by this process, of a namespace's pid 1 that runs in `cgroup`.
 
-    None when there is no such process, or no such cgroup.
+    None if there is no such process or cgroup.
     """
     try:
         pids = (cgroup / "cgroup.procs").read_text().split()
@@ -70,9 +70,9 @@ def first_pid(cgroup: Path) -> int | None:
 
 
 def kill(cgroup: Path) -> None:
-    """Kill all processes in `cgroup` and below, wait for their end, and remove the directories.
+    """Kill all processes in `cgroup` and below, wait until they end, and remove the directories.
 
-    Does nothing when the cgroup is not there. Raises CgroupStuck when a process does not end.
+    Does nothing if the cgroup does not exist. Raises CgroupStuck if a process does not end.
     """
     deadline = time.monotonic() + _KILL_SECONDS
     while cgroup.exists():
@@ -84,7 +84,7 @@ def kill(cgroup: Path) -> None:
 
 
 def _is_pid_one(pid: str) -> bool:
-    """Return whether a process is the first of its own pid namespace."""
+    """Return whether a process has pid 1 in its own pid namespace."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -94,7 +94,7 @@ def _is_pid_one(pid: str) -> bool:
 
 
 def _signal(cgroup: Path) -> None:
-    with contextlib.suppress(OSError):  # somebody else may remove it in the meantime
+    with contextlib.suppress(OSError):  # another process may remove it meanwhile
         (cgroup / "cgroup.kill").write_text("1")
 
 

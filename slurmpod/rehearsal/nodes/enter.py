@@ -1,6 +1,6 @@
-"""Running a command inside a machine, from outside: join its cgroup, then its namespaces.
+"""Runs a command inside a machine from outside: joins its cgroup, then its namespaces.
 
-What starts a command here may be the process that owns the machines or any other one of root's.
+The caller may be the process that owns the machines or any other root process.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ BOUNDING_SET = ",".join(
         "perfmon",
     )
 )
-"""What root in a machine must not be able to do, because the kernel is the host's."""
+"""Capabilities that root in a machine must not have, because it shares the host's kernel."""
 
 ENVIRONMENT: Mapping[str, str] = {
     "LANG": "C.UTF-8",
     "PATH": "/opt/slurm/bin:/opt/slurm/sbin"
     ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 }
-"""What a command gets unless told otherwise; there is no HOME, as under HyperPod's agent."""
+"""A command's default environment; HOME is missing, as under HyperPod's agent."""
 
 _WAIT = ("timeout", "--foreground", "0")
-"""Runs a command, without a limit, and ends as it ends. nsenter would do so, too, but stops when
-the command is stopped, as systemd does with everything before it ends a machine; who is stopped
-does not see a command's end, and the kernel keeps the machine until its end was seen.
+"""Runs a command without a limit and exits with its status. nsenter would do the same, but stops
+when the command is stopped, as systemd does to all processes before a machine ends; a stopped
+process does not reap the command, and the kernel keeps the machine until it is reaped.
 """
 
 _LOGIN = ("--init-groups", "--reset-env", "--", "env")
@@ -57,9 +57,9 @@ def enter_command(
 ) -> list[str]:
     """Return the argv with which root runs `command` in a machine of a running rehearsal.
 
-    The command has what a login of `user` gives it: home, groups, TERM. `directory` is that of
-    the machine's network (see `network_of`). Raises MachineFailed when there is no such machine,
-    or it does not run.
+    The command gets the environment of a login of `user`: home, groups, TERM. `directory` is the
+    folder of the machine's network (see `network_of`). Raises MachineFailed if the machine does
+    not exist or does not run.
     """
     machines = machines_cgroup(directory)
     if machines is None:
@@ -79,9 +79,9 @@ def machine_command(
 ) -> list[str]:
     """Return the argv that runs `command` in the machine whose cgroup is `machine`.
 
-    It joins `cgroup`, one below it. Without a user it is root with nothing but `environment`;
-    with one, `environment` is added to what a login gives. Raises MachineFailed when the machine
-    does not run.
+    It joins `cgroup`, a child of that one. Without a user, it runs as root with only
+    `environment`; with one, `environment` is added to the login's. Raises MachineFailed if the
+    machine does not run.
     """
     pid = cgroups.init_pid(machine)
     if pid is None:
@@ -104,7 +104,7 @@ def machine_command(
 
 
 def _with_rights(user: str | None, arguments: list[str]) -> list[str]:
-    """Return the argv, inside a machine, of `env` with these arguments and the user's rights."""
+    """Return an argv for use inside a machine: `env` with these arguments, run as the user."""
     bounded = ("setpriv", f"--bounding-set={BOUNDING_SET}")
     if user is None:
         return [*bounded, "--", "env", "-i", *arguments]

@@ -1,4 +1,4 @@
-"""Errors of making and running machines; each message says what to do or where to look."""
+"""Errors from building and running machines; each message says what to do or where to look."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from slurmpod.problems import WorkFailed
 
 
 class MachineFailed(Exception):
-    """Raised when a machine, or what holds the machines together, cannot be started or reached."""
+    """Raised if a machine, or the sandbox of machines, cannot be started or reached."""
 
 
 class BakeFailed(WorkFailed):
-    """Raised when the node image cannot be made."""
+    """Raised if the node image cannot be built."""

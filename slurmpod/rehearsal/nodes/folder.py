@@ -1,11 +1,11 @@
-"""The machines' part of a rehearsal's folder: who owns them, and which cgroup they are in.
+"""The machines' part of a rehearsal's folder: its owner and its cgroup.
 
 The machines of the first network are in the rehearsal's own folder. Each further network has a
-folder like it below `networks`. Every network's folder names its users: the clusters whose machines
-are in it, for instance.
+similar folder below `networks`. Every network's folder lists its users, for example the clusters
+whose machines are in it.
 
-The owner holds a lock on a file for as long as it lives, so that a lock that nobody holds means
-that the owner is dead, even if it could not clean up.
+The owner holds a lock on a file while it runs, so that an unlocked file means that the owner is
+dead, even if it could not clean up.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class MachinesFolder:
 
     @classmethod
     def claim(cls, directory: Path) -> MachinesFolder:
-        """Make the folder and a cgroup for all processes of the machines.
+        """Create the folder and a cgroup for all processes of the machines.
 
-        Raises MachineFailed when the folder exists, or there is no cgroup v2 hierarchy.
+        Raises MachineFailed if the folder exists or there is no cgroup v2 hierarchy.
         """
         hierarchy = cgroups.hierarchy()
         if hierarchy is None:
@@ -46,28 +46,28 @@ class MachinesFolder:
             path.mkdir(parents=True)
         except FileExistsError:
             raise MachineFailed(
-                f"{directory} has been used: each rehearsal needs its own"
+                f"{directory} was used before: each rehearsal needs its own"
             ) from None
         lock = (path / _LOCK).open("w")
-        fcntl.flock(lock, fcntl.LOCK_EX)  # a look for dead rehearsals may hold it for a moment
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a search for dead rehearsals may hold it briefly
         cgroup = hierarchy / f"{cgroups.PREFIX}{uuid.uuid4().hex[:12]}"
         (path / _CGROUP).write_text(str(cgroup))  # first, so that a crash leaves no unknown cgroup
         cgroup.mkdir()
         return cls(path, lock, cgroup)
 
     def release(self) -> None:
-        """End every process of the machines, then give up the claim; may be repeated."""
+        """End all processes of the machines, then release the claim; may be repeated."""
         cgroups.kill(self.cgroup)
         self._lock.close()
 
 
 def machines_folder(directory: Path) -> Path:
-    """Return where a rehearsal's directory has all that concerns its machines."""
+    """Return the folder for everything about machines in a rehearsal's directory."""
     return directory.absolute() / "machines"
 
 
 def machines_cgroup(directory: Path) -> Path | None:
-    """Return the cgroup of a rehearsal's machines, or None when it never had any."""
+    """Return the cgroup of a rehearsal's machines, or None if it never had any."""
     try:
         return Path((machines_folder(directory) / _CGROUP).read_text())
     except FileNotFoundError:
@@ -75,35 +75,35 @@ def machines_cgroup(directory: Path) -> Path | None:
 
 
 def further_network(directory: Path, number: int) -> Path:
-    """Return the folder of a network of the rehearsal in `directory` beside the first."""
+    """Return the folder of an additional network of the rehearsal in `directory`."""
     return directory / _NETWORKS / str(number)
 
 
 def enroll(network: Path, user: str) -> None:
-    """Note in a network's folder who has machines there, until `withdraw`."""
+    """Record in a network's folder that `user` has machines there, until `withdraw`."""
     users = network / _USERS
     users.mkdir(exist_ok=True)
     (users / user).touch()
 
 
 def withdraw(network: Path, user: str) -> None:
-    """Note that somebody has no machines in a network any more, who need not have had any."""
+    """Record that `user` has no machines in a network any more; it need not have had any."""
     (network / _USERS / user).unlink(missing_ok=True)
 
 
 def network_of(directory: Path, cluster: str) -> Path:
-    """Return the folder of the network in which a cluster of a rehearsal has its machines.
+    """Return the folder of the network with a cluster's machines.
 
-    `enter_command` takes it: another network may have machines of the same names.
+    `enter_command` needs it because another network may have machines of the same names.
     """
     networks = _networks(directory)
     return next((each for each in networks if (each / _USERS / cluster).exists()), directory)
 
 
 def clear_if_dead(directory: Path) -> bool:
-    """End what a rehearsal's dead owner left running; True when there was something to clear.
+    """End what a rehearsal's dead owner left running; True if there was anything.
 
-    Does nothing while the owner lives, and nothing to files.
+    Does nothing while the owner runs, and never removes files.
     """
     cleared = [_clear_if_dead(network) for network in _networks(directory)]
     return any(cleared)

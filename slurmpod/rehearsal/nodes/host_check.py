@@ -1,4 +1,4 @@
-"""Check of this computer: what the rehearsal needs and it lacks, and what brings it."""
+"""Check of this computer: what rehearsals need and it lacks, and how to get it."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from pathlib import Path
 from slurmpod.rehearsal.nodes import cgroups
 
 _OLDEST_KERNEL = (5, 14)
-"""Has cgroup.kill (5.14) and time namespaces (5.6): Debian 12 and Ubuntu 22.04 are newer."""
+"""Has cgroup.kill (5.14) and time namespaces (5.6); Debian 12 and Ubuntu 22.04 are newer."""
 
 
 @dataclass(frozen=True)
 class MissingPart:
-    """One thing that this computer does not have: what, why it is needed, and how to get it."""
+    """One missing requirement: what it is, why it is needed, and how to get it."""
 
     what: str
     why: str
     fix: str
 
     def __str__(self) -> str:
-        """Return the paragraph that people read."""
+        """Return the message for the user."""
         return f"this machine lacks {self.what}: {self.why}\n  fix: {self.fix}"
 
 
 @dataclass(frozen=True)
 class HostPackage:
-    """A Debian or Ubuntu package, and what tells that it is there: commands, or else a file."""
+    """A Debian or Ubuntu package, and how to detect it: by commands, or else by a file."""
 
     name: str
     why: str
@@ -40,7 +40,7 @@ class HostPackage:
     file: Path | None = None
 
     def is_present(self) -> bool:
-        """Return whether what it brings is there, from wherever it came."""
+        """Return whether the package's commands or file exist, from whatever source."""
         search = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
         has_commands = all(shutil.which(command, path=search) for command in self.commands)
         return has_commands and (self.file is None or self.file.exists())
@@ -52,23 +52,23 @@ HOST_PACKAGES = (
     ),
     HostPackage(
         "debian-archive-keyring",
-        "proves that the packages in the node image are Debian's",
+        "verifies that the packages in the node image are Debian's",
         file=Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
     ),
     HostPackage(
         "util-linux",
-        "makes and enters the namespaces that machines are",
+        "creates and enters the namespaces of machines",
         ("unshare", "nsenter", "setpriv", "pivot_root", "mount"),
     ),
-    HostPackage("iproute2", "makes the network between the machines", ("ip",)),
-    HostPackage("tar", "puts files on a machine before it boots", ("tar",)),
+    HostPackage("iproute2", "creates the network between the machines", ("ip",)),
+    HostPackage("tar", "copies files to a machine before it boots", ("tar",)),
 )
-"""All that the rehearsal needs from the computer's distribution, in this one place."""
+"""All packages that rehearsals need from the computer's distribution."""
 
 
 @dataclass(frozen=True)
 class KernelLimit:
-    """A limit of the whole kernel that many machines reach; `per_machine` is what was measured."""
+    """A kernel-wide limit that many machines reach; `per_machine` is a measured value."""
 
     setting: str
     per_machine: int
@@ -79,13 +79,13 @@ class KernelLimit:
 INOTIFY = KernelLimit(
     "fs.inotify.max_user_instances",
     4,
-    "every machine's systemd watches files; when it cannot, its units fail",
+    "every machine's systemd watches files; if it cannot, its units fail",
     8192,
 )
 NEIGHBOURS = KernelLimit(
     "net.ipv4.neigh.default.gc_thresh3",
     8,
-    "all machines' neighbours are in one table; when it overflows, jobs fail",
+    "all machines share one neighbor table; if it overflows, jobs fail",
     16384,
 )
 
@@ -94,7 +94,7 @@ PROC_SYS = Path("/proc/sys")
 
 
 def missing(machine_count: int) -> list[MissingPart]:
-    """Return all that this computer lacks to run so many machines; nothing means: go ahead."""
+    """Return everything that this computer lacks to run so many machines."""
     if platform.system() != "Linux":
         return [
             MissingPart(
@@ -112,9 +112,9 @@ def missing_packages() -> list[str]:
 
 
 def raise_limits() -> list[str]:
-    """Raise, until the next boot, the limits that clusters of every size need; say what was done.
+    """Raise the limits that clusters of any size need, until the next boot; return the changes.
 
-    What this computer does not let us write stays: `missing` names it when it is in the way.
+    Limits that this process may not write are unchanged; `missing` reports them if too low.
     """
     done = []
     for limit in (INOTIFY, NEIGHBOURS):
@@ -130,7 +130,7 @@ def _missing_rights() -> Iterator[MissingPart]:
     if os.geteuid() != 0:
         yield MissingPart(
             what="root",
-            why="only root can make machines with a systemd of their own",
+            why="only root can create machines with their own systemd",
             fix="run the command with sudo",
         )
 
@@ -142,16 +142,16 @@ def _missing_kernel() -> Iterator[MissingPart]:
         yield MissingPart(
             what="a newer Linux kernel",
             why=f"this is {release}; cgroup.kill and time namespaces are needed",
-            fix="use Linux 5.14 or newer, such as that of Debian 12 or Ubuntu 22.04",
+            fix="use Linux 5.14 or newer, for example from Debian 12 or Ubuntu 22.04",
         )
     if not _has_overlayfs():
         yield MissingPart(
             what="overlayfs",
-            why="all machines share one image, each with its own changes on top",
+            why="all machines share one image, each with its own changes in an overlay",
             fix="load it with: modprobe overlay",
         )
     hierarchy = cgroups.hierarchy()
-    is_root = os.geteuid() == 0  # nobody else may write there, which is not worth a second problem
+    is_root = os.geteuid() == 0  # other users may not write there: one problem is enough
     if hierarchy is None or (is_root and not os.access(hierarchy, os.W_OK)):
         yield MissingPart(
             what="a writable cgroup v2 hierarchy",
@@ -183,12 +183,12 @@ def _low_limits(machine_count: int) -> Iterator[MissingPart]:
 
 
 def _inotify_instances() -> int:
-    """Return how many are in use by all processes, among them other rehearsals' machines."""
+    """Return how many are in use by all processes, including other rehearsals' machines."""
     return sum(map(inotify_instances_of, Path("/proc").glob("[0-9]*")))
 
 
 def inotify_instances_of(process: Path) -> int:
-    """Return how many a process has open; `process` is its folder, which goes when it ends."""
+    """Return how many a process has open; `process` is its /proc folder, removed at its end."""
     count = 0
     with contextlib.suppress(OSError):
         for descriptor in (process / "fd").iterdir():

@@ -1,7 +1,7 @@
-"""The node image: a Debian root directory that has what the HyperPod AMI has at first boot.
+"""The node image: a Debian root directory with the contents of the HyperPod AMI at first boot.
 
-It is baked once for each version of Slurm and named after the digest of all that determines it, so
-that a change bakes a new one. HyperPod's own image is Ubuntu.
+It is baked once per version of Slurm and named after the digest of its inputs, so that a change
+bakes a new one. HyperPod's own image is Ubuntu.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ _OPTIONS = (
     "--variant=minbase",
     '--aptopt=Acquire::Languages "none"',
     '--aptopt=Acquire::Retries "3"',
-    # Testing's index is good for a week, stable's for ever: a mirror may lag behind.
+    # Testing's index is valid for a week, stable's forever: a mirror may lag behind.
     '--aptopt=Acquire::Check-Valid-Until "false"',
     '--extract-hook=rm -r "$1"/usr/share/doc/* "$1"/usr/share/man/* "$1"/usr/share/locale/*',
 )
 _HOOKS = (
-    # With --dpkgopt, mmdebstrap would have a program in Python filter the first packages.
+    # With --dpkgopt, mmdebstrap would filter the first packages with a Python program.
     f'--setup-hook=install -D -m 644 {shlex.quote(str(_DPKG_CONFIG))} "$1/{_DPKG_CONFIG_PATH}"',
 )
 _ARCHIVE_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -86,12 +86,12 @@ _LOG_TAIL_LINES = 15
 
 
 def image_path(additions: Additions = NOTHING, slurm: SlurmVersion = DEFAULT_SLURM) -> Path:
-    """Return where the image is, or will be once `bake` has made it."""
+    """Return the path of the image, which exists once `bake` has built it."""
     return images() / digest(additions, slurm)
 
 
 def digest(additions: Additions = NOTHING, slurm: SlurmVersion = DEFAULT_SLURM) -> str:
-    """Return the name of the image: a hash of everything that determines it."""
+    """Return the name of the image: a hash of its inputs."""
     content = hashlib.sha256()
     debian = DEBIAN[slurm]
     include = _include(additions, debian)
@@ -109,17 +109,17 @@ def bake(
     additions: Additions = NOTHING,
     slurm: SlurmVersion = DEFAULT_SLURM,
 ) -> Path:
-    """Make the image unless it is there, and return its root directory.
+    """Build the image unless it exists, and return its root directory.
 
-    `additions` are for an image of one's own, as a user's AMI has more than HyperPod's. Takes
-    about half a minute, most of it for unpacking; needs root and the network. `progress` gets a
-    line for each stage. May be called by several processes at once: one bakes, the others wait
-    for it. Raises BakeFailed with the end of mmdebstrap's log.
+    `additions` are for a user's image, as a user's AMI adds to HyperPod's. Takes about half a
+    minute, mostly to unpack; needs root and the network. `progress` gets a line for each stage.
+    Several processes may call it at once: one bakes, the others wait. Raises BakeFailed with the
+    end of mmdebstrap's log.
     """
     image = image_path(additions, slurm)
     if image.exists():
         return image
-    images().mkdir(parents=True, exist_ok=True, mode=0o700)  # setuid programs are in there
+    images().mkdir(parents=True, exist_ok=True, mode=0o700)  # it contains setuid programs
     with _lock(progress):
         for remains in images().glob("*.partial"):  # of bakes that were killed
             shutil.rmtree(remains)
@@ -160,7 +160,7 @@ def _bake(image: Path, command: list[str], progress: Callable[[str], None]) -> N
                 raise
         if process.returncode:
             raise BakeFailed(_failure(log_path))
-        os.sync()  # dpkg did not: a power cut after the rename would leave an image with holes
+        os.sync()  # dpkg did not: a power cut after the rename would leave an incomplete image
         (partial / "root").rename(image)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -180,7 +180,7 @@ def _start(command: list[str], folder: Path) -> subprocess.Popen[str]:
 
 
 def _stage(line: str) -> str:
-    """Return what mmdebstrap says that it does, without the details of how."""
+    """Return the stage that mmdebstrap reports, without details."""
     return line.removeprefix("I: ").partition(" in shell:")[0].rstrip(".\n")
 
 
@@ -216,15 +216,15 @@ def _include(additions: Additions, debian: Debian) -> str:
 
 _ON_VOLATILE_OVERLAY = """
 mount -t overlay -o volatile,lowerdir=lower,upperdir=root,workdir=work overlay root ||
-    echo "the image is made without an overlay: this takes longer" >&2
+    echo "building the image without an overlay: this takes longer" >&2
 exec "$@"
 """
-"""dpkg asks the disk to write after each step; this file system ignores it. What is written is kept
-in the folder over which it is mounted."""
+"""dpkg syncs to disk after each step; this file system ignores that. Its contents are kept in the
+folder over which it is mounted."""
 
 
 def _contained(command: list[str]) -> list[str]:
-    """Return `command` such that it, and its mounts, end with the thread that started it."""
+    """Return `command` wrapped so that it and its mounts end with the thread that started it."""
     return [
         "setpriv",
         "--pdeathsig=KILL",
@@ -242,18 +242,18 @@ def _contained(command: list[str]) -> list[str]:
 
 def _failure(log_path: Path) -> str:
     tail = log_path.read_text().splitlines()[-_LOG_TAIL_LINES:]
-    fix = "  fix: make sure that this machine reaches Debian's packages, and repeat"
+    fix = "  fix: make sure that this machine reaches Debian's packages, and try again"
     return "\n".join([f"cannot bake the node image; {log_path} ends with:", *tail, fix])
 
 
 def image_command(image: Path, program: str, *arguments: str) -> list[str]:
-    """Return the command that runs `program`, such as `promtool`, of the image with its libraries.
+    """Return a command that runs `program`, such as `promtool`, from the image with its libraries.
 
-    Raises FileNotFoundError for an image without the program.
+    Raises FileNotFoundError if the image does not have the program.
     """
     path = image / "usr/bin" / program
     loaders = sorted(image.glob("usr/lib*/ld-linux-*.so.*"))
     if not path.exists() or not loaders:
-        raise FileNotFoundError(f"the image {image} has no {program} that runs here")
+        raise FileNotFoundError(f"the image {image} has no {program} that can run here")
     libraries = ":".join(map(str, sorted(image.glob("usr/lib/*-linux-gnu"))))
     return [str(loaders[0]), "--library-path", libraries, str(path), *arguments]

@@ -1,7 +1,7 @@
 """One machine from power on to power off, and its disk.
 
-The disk is the image below, and above it all that the machine writes, in memory. It is mounted in
-the sandbox, so that it outlives a reboot of its machine, but not its owner.
+The disk is an overlay: the image as the lower layer, and the machine's writes, in memory. It is
+mounted in the sandbox, so that it survives a reboot of its machine, but not its owner.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from slurmpod.rehearsal.nodes.sandbox import BRIDGE, PATH, Sandbox
 from slurmpod.rehearsal.nodes.spec import File, MachineSpec
 
 CONSOLE_LOG = "console.log"
-"""What a machine says while it boots; later boots of the same name are appended."""
+"""The console log of a machine's boots; later boots of the same name are appended."""
 
 _BOOT_SECONDS = 180.0
 _SHUTDOWN_SECONDS = 30.0
 _SHUT_DOWN = signal.SIGRTMIN + 4
-"""How systemd as a container's first process is told to shut down (systemd(1), Signals)."""
+"""The signal that shuts down systemd as a container's first process (systemd(1), Signals)."""
 _LOG_TAIL_LINES = 20
 _INIT_SCRIPT = Path(__file__).with_name("machine_init.sh")
 _DISK_SCRIPT = Path(__file__).with_name("machine_disk.sh")
@@ -70,11 +70,11 @@ class Machine:
 
     @property
     def wants_reboot(self) -> bool:
-        """Whether it ended because something in it asked for a reboot (SIGHUP, says reboot(2))."""
+        """Whether it ended because of a reboot request from inside (SIGHUP, see reboot(2))."""
         return self._process is not None and self._process.poll() == -signal.SIGHUP
 
     def boot(self, image: Path) -> None:
-        """Boot from `image`; returns when systemd has started everything that it wants to start.
+        """Boot from `image`; return when systemd has started all its units.
 
         Raises MachineFailed with the end of the console log.
         """
@@ -86,9 +86,9 @@ class Machine:
         self._power_on()
 
     def reboot(self) -> None:
-        """Shut the machine down, by force if it does not, and boot it from its own disk.
+        """Shut the machine down, by force if necessary, and boot it from its own disk.
 
-        Raises MachineFailed as `boot` does, and when its power was cut: then it has no disk.
+        Raises MachineFailed as `boot` does, and if its power was cut: then it has no disk.
         """
         self._is_ready = False
         self._ask_to_shut_down()
@@ -97,9 +97,9 @@ class Machine:
         self._power_on()
 
     def power_off(self) -> None:
-        """Cut the power: first the wire, so that no peer is told; then every process, at once.
+        """Cut the power: disconnect it first, so that no peer is notified; then kill every process.
 
-        What was on its disk is gone. May be repeated, and called at any point of a boot.
+        The contents of its disk are lost. May be repeated, and called at any point of a boot.
         """
         self._unplug()
         self.end()
@@ -111,9 +111,9 @@ class Machine:
         self._kill()
 
     def update_hosts(self, lines: Sequence[str]) -> None:
-        """Add to /etc/hosts of a running machine the lines that came after those it has.
+        """Append to /etc/hosts of a running machine the lines that it does not have yet.
 
-        The file is the machine's own, like any other: its scripts may edit it.
+        The file belongs to the machine like any other: its scripts may edit it.
         """
         new = lines[len(self._hosts) :]
         if not self._is_ready or self.is_over or not new:
@@ -128,7 +128,7 @@ class Machine:
         self._hosts = tuple(lines)
 
     def _power_on(self) -> None:
-        """Boot from the disk, unless the power was cut since it was made."""
+        """Boot from the disk, unless the power was cut after the disk was created."""
         if self._is_off:
             raise self._failed("has no power")
         with _readiness_socket(self._directory) as readiness:
@@ -151,7 +151,7 @@ class Machine:
             self._process.wait()
 
     def _unplug(self) -> None:
-        with contextlib.suppress(MachineFailed):  # no such interface: never made, or gone with it
+        with contextlib.suppress(MachineFailed):  # no such interface: not yet or no longer
             self._sandbox.run(["ip", "link", "delete", self._port])
 
     def _ask_to_shut_down(self) -> None:
@@ -189,7 +189,7 @@ class Machine:
             with contextlib.suppress(TimeoutError):
                 if b"READY=1" in readiness.recv(4096).splitlines():
                     return
-        raise self._failed("did not get ready")
+        raise self._failed("did not become ready")
 
     def _failed(self, how: str) -> MachineFailed:
         reason = "stopped while it booted" if self.is_over else how
@@ -201,9 +201,9 @@ class Machine:
 
 
 def _unshare() -> list[str]:
-    """Return the argv of the machine's first process; its clock starts at 0, like that of a boot.
+    """Return the argv of the machine's first process; its clock starts at 0, as at a boot.
 
-    Slurm compares boot times to tell a replaced node from one that only lost its connection.
+    Slurm compares boot times to distinguish a replaced node from one that lost its connection.
     """
     uptime = int(time.clock_gettime(time.CLOCK_BOOTTIME))
     namespaces = ["mount", "uts", "ipc", "net", "pid", "cgroup", "time"]
@@ -222,9 +222,9 @@ def _unshare() -> list[str]:
 
 @contextmanager
 def _readiness_socket(directory: Path) -> Iterator[socket.socket]:
-    """Listen on `directory`/ready, where systemd reports as a service does: "READY=1".
+    """Listen on `directory`/ready, where systemd reports "READY=1" as a service does.
 
-    The path goes through a descriptor because a socket's address has at most 107 bytes.
+    The path uses a descriptor because a socket's address has at most 107 bytes.
     """
     path = directory / "ready"
     path.unlink(missing_ok=True)
@@ -257,7 +257,7 @@ class Disk:
         cgroup: Path,
         log: IO[bytes],
     ) -> bool:
-        """Make the disk with these files on it; False, and why in `log`, when that fails."""
+        """Create the disk with these files; return False on failure, with the reason in `log`."""
         self._path.mkdir(parents=True, exist_ok=True)
         command = self._sandbox.command(["sh", str(_DISK_SCRIPT)])
         settings = {
@@ -280,14 +280,14 @@ class Disk:
         return made.returncode == 0
 
     def lose(self) -> None:
-        """Let go of the disk and all that is on it; may be repeated."""
-        with contextlib.suppress(MachineFailed):  # never made, lost before, or gone with all
+        """Unmount the disk and discard its contents; may be repeated."""
+        with contextlib.suppress(MachineFailed):  # never created, or already gone
             self._sandbox.run(["umount", "--recursive", "--lazy", str(self._path)])
 
 
 @contextmanager
 def _archive(files: Mapping[str, File]) -> Iterator[IO[bytes]]:
-    """Write the files as a tar archive that a child process can read from its start."""
+    """Write the files to a tar archive that a child process can read from its start."""
     with tempfile.TemporaryFile() as archive:
         with tarfile.open(fileobj=archive, mode="w") as tar:
             for path, file in sorted(files.items()):

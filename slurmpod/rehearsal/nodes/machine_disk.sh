@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes a machine's disk in the sandbox, where it outlives the machine's boots and nothing else:
-# it goes when it is unmounted, or with the sandbox.
+# Creates a machine's disk in the sandbox, where it survives the machine's boots: it is removed when
+# it is unmounted, or with the sandbox.
 # Environment:
-#   DISK      the empty folder that becomes the disk; its `root` is what a machine boots from
+#   DISK      the empty folder that becomes the disk; its `root` is the machine's root directory
 #   IMAGE     the baked root directory, shared by all machines and never written
 #   MACHINE   host name
 #   GATEWAY   the router of the machine's subnet
-# Standard input: a tar archive of the files that the machine starts with.
+# Standard input: a tar archive of the files on the machine at first boot.
 set -eu
 umask 022
 
@@ -23,10 +23,10 @@ make_root() {
 make_files() {
     echo "$MACHINE" >root/etc/hostname
     tr -d - </proc/sys/kernel/random/uuid >root/etc/machine-id
-    # Nobody listens there, so a name that is not in /etc/hosts is refused at once.
+    # No process listens there, so a name that is not in /etc/hosts is refused at once.
     rm -f root/etc/resolv.conf
     printf 'nameserver %s\noptions timeout:1 attempts:1\n' "$GATEWAY" >root/etc/resolv.conf
-    chroot root tar --extract --file - # in the machine, where its links and its users are known
+    chroot root tar --extract --file - # inside, where its links and users are known
 }
 
 make_root

@@ -1,15 +1,15 @@
 #!/bin/sh
-# Pid 1 of a machine's new namespaces: makes its devices and network around its disk, then becomes
+# Pid 1 of a machine's new namespaces: creates its devices and network around its disk, then becomes
 # its systemd. Runs in the sandbox, whose /proc it still sees (pid 1 there is the sandbox).
 # Environment:
 #   DIRECTORY     this machine's folder on the host: console log, readiness socket, and its disk,
-#                 which machine_disk.sh has made
+#                 which machine_disk.sh has created
 #   MACHINE       host name
 #   ADDRESS       address/prefix of INTERFACE;  HARDWARE_ADDRESS: the one below it
 #   GATEWAY, BRIDGE, PORT: the network that it joins
-#   FILE_SYSTEMS  what `mount` finds of shared ones, kept up to date by mount propagation
+#   FILE_SYSTEMS  the shared ones that `mount` finds, kept up to date by mount propagation
 #   BOUNDING_SET  capabilities that nothing in the machine may have, as setpriv writes them
-#   ACCELERATORS  how many /dev/$ACCELERATOR_KIND<N> there are
+#   ACCELERATORS  number of /dev/$ACCELERATOR_KIND<N> there are
 set -eu
 umask 022
 
@@ -19,7 +19,7 @@ make_root() {
     mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs root/tmp
 }
 
-# The kernel's settings are the host's, except those of the network, which is this machine's own.
+# The kernel's settings are the host's, except those of this machine's own network.
 make_kernel_views() {
     mount -t proc -o nosuid,nodev,noexec proc root/proc
     mount --bind root/proc/sys root/proc/sys
@@ -28,7 +28,7 @@ make_kernel_views() {
     for path in sysrq-trigger swaps; do
         if [ -e "root/proc/$path" ]; then mount --bind /dev/null "root/proc/$path"; fi
     done
-    # A kernel without modules has no such file, and nothing can be put in its place.
+    # A kernel without modules has no such file, and none can be added.
     if [ -e root/proc/modules ]; then mount --bind root/etc/rehearsal/modules root/proc/modules; fi
     mount -t sysfs -o ro,nosuid,nodev,noexec sysfs root/sys
     mount -t cgroup2 -o nosuid,nodev,noexec cgroup2 root/sys/fs/cgroup
@@ -55,12 +55,12 @@ make_devices() {
 
     number=0
     while [ "$number" -lt "$ACCELERATORS" ]; do
-        mknod -m 666 "root/dev/$ACCELERATOR_KIND$number" c 1 3 # what /dev/null is: Slurm only asks
-        number=$((number + 1))                                 # whether the file is there
+        mknod -m 666 "root/dev/$ACCELERATOR_KIND$number" c 1 3 # like /dev/null: Slurm only checks
+        number=$((number + 1))                                 # whether the file exists
     done
 }
 
-# /run/machine is the rehearsal's own corner in the machine.
+# /run/machine is the rehearsal's own folder in the machine.
 make_rehearsal_folder() {
     mkdir -p root/run/machine/file-systems
     : >root/run/machine/ready
@@ -68,9 +68,9 @@ make_rehearsal_folder() {
     mount --rbind "$FILE_SYSTEMS" root/run/machine/file-systems
 }
 
-# At each start systemd has the kernel check programs for settings of units that nothing here has
-# (SocketBind, RestrictNetworkInterfaces, RestrictFileSystems): half of what its start takes. It
-# does without where it finds no libbpf; `ip` finds it all the same.
+# At each start systemd has the kernel check programs for unit settings that no unit here has
+# (SocketBind, RestrictNetworkInterfaces, RestrictFileSystems): half of its start time. It does not
+# if it finds no libbpf; `ip` still finds it.
 hide_bpf_from_systemd() {
     mkdir root/run/machine/without-bpf
     : >root/run/machine/without-bpf/libbpf.so.1
@@ -92,7 +92,7 @@ enter_root() {
     pivot_root . run/host
     umount -l /run/host
     rmdir /run/host
-    mount --make-rshared / # as systemd has it: what is mounted later, its services see too
+    mount --make-rshared / # as systemd does: its services also see later mounts
 }
 
 make_root

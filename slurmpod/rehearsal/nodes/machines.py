@@ -22,16 +22,16 @@ from slurmpod.rehearsal.nodes.spec import MachineSpec
 LOOPBACK = ("localhost", "127.0.0.1")
 
 BOOTS_AT_ONCE = 8
-"""More would only make each of them slower: a boot is bound by the processor."""
+"""More boots at once would only make each slower: a boot is CPU-bound."""
 
 
 class Machines:
-    """The machines of one network; all of them end when this process does, however it does.
+    """The machines of one network; all of them end with this process, however it ends.
 
     All methods may be called from several threads at once.
     """
 
-    _boot_slots = threading.BoundedSemaphore(BOOTS_AT_ONCE)  # one processor boots all networks'
+    _boot_slots = threading.BoundedSemaphore(BOOTS_AT_ONCE)  # shared by all networks
 
     def __init__(self, folder: MachinesFolder, sandbox: Sandbox, *, image: Path) -> None:
         self._folder = folder
@@ -47,10 +47,10 @@ class Machines:
 
     @classmethod
     def start(cls, directory: Path, *, image: Path, file_systems: Mapping[str, Path]) -> Machines:
-        """Make the network in which machines can be booted, for the rehearsal in `directory`.
+        """Create the network for machines of the rehearsal in `directory`.
 
-        `image` is what `bake` made. `file_systems` are directories of this computer by what
-        `mount` calls them. Raises MachineFailed when the kernel or a tool refuses, or the
+        `image` is the result of `bake`. `file_systems` maps the source that `mount` names to a
+        directory of this computer. Raises MachineFailed if the kernel or a tool fails, or the
         directory was used before.
         """
         folder = MachinesFolder.claim(directory)
@@ -65,10 +65,10 @@ class Machines:
         return machines
 
     def beside(self, directory: Path) -> Machines:
-        """Make another network, for machines that never reach these; they may be named alike.
+        """Create another, isolated network, whose machines may have the same names.
 
-        They have the same image, and by now the same file systems and hosts that they are let out
-        to. Raises what `start` and `allow` raise.
+        It has the same image, and the current file systems and allowed hosts. Raises the same
+        exceptions as `start` and `allow`.
         """
         with self._lock:
             file_systems, allowed = dict(self._file_systems), list(self._allowed)
@@ -82,28 +82,28 @@ class Machines:
         return beside
 
     def add_file_system(self, source: str, directory: Path) -> None:
-        """Let all machines, also running ones, mount `directory` as `source`.
+        """Let all machines, including running ones, mount `directory` as `source`.
 
-        That is `<DNS name>@tcp:/<mount name>` for Lustre and `<DNS name>:/<export>` for NFS;
-        ValueError when it is neither. What is there already stays as it is.
+        The source is `<DNS name>@tcp:/<mount name>` for Lustre or `<DNS name>:/<export>` for NFS;
+        otherwise raises ValueError. A known source keeps its directory.
         """
         self._sandbox.add_file_system(source, directory)
         with self._lock:
             self._file_systems.setdefault(source, directory)
 
     def open_door(self, port: int, *, inside: int | None = None) -> str:
-        """Let machines reach a port of this computer's loopback; return address and port there.
+        """Give machines access to a port of this computer's loopback; return its address for them.
 
-        The port is the same there unless it is to be `inside`. Raises MachineFailed or OSError when
-        the kernel refuses.
+        The port number stays the same unless `inside` is given. Raises MachineFailed or OSError if
+        the kernel fails.
         """
         return self._sandbox.open_door(port, inside=inside)
 
     def allow(self, host: str, port: int) -> str:
-        """Let machines out to a port of one host, which they find by its name; return where.
+        """Give machines access to a port of one host under its name; return its address for them.
 
-        This computer's own ports are at the door: machines have a loopback of their own. Raises
-        MachineFailed or OSError when the kernel refuses.
+        This computer's own ports use the router's address: machines have their own loopback.
+        Raises MachineFailed or OSError if the kernel fails.
         """
         with self._lock:
             self._allowed.append((host, port))
@@ -120,21 +120,21 @@ class Machines:
     def listen(self, address: str, port: int) -> socket.socket:
         """Return a socket that listens at an address that all machines reach.
 
-        Raises MachineFailed or OSError when the kernel refuses.
+        Raises MachineFailed or OSError if the kernel fails.
         """
         return self._sandbox.listen(address, port)
 
     def boot(self, spec: MachineSpec, image: Path | None = None) -> None:
-        """Boot a machine; returns when its systemd has started everything.
+        """Boot a machine; return when its systemd has started everything.
 
-        `image` takes the place of the one that all machines have.
+        `image` overrides the network's image.
 
-        Raises MachineFailed with the end of its console log, or when one of that name runs.
+        Raises MachineFailed with the end of its console log, or if one of that name runs.
         """
         machine, predecessor = self._admit(spec)
         try:
             if predecessor is not None:
-                predecessor.power_off()  # it may have shut itself down: clear what that left
+                predecessor.power_off()  # it may have shut itself down: clean up
             self._announce_names()
             self._sandbox.add_subnet(spec.address.network)
             with self._boot_slots:
@@ -145,9 +145,9 @@ class Machines:
         self._announce_names()
 
     def reboot(self, hostname: str) -> None:
-        """Shut a machine down and boot it again from its own disk; returns as `boot` does.
+        """Shut a machine down and boot it again from its own disk; return as `boot` does.
 
-        Raises MachineFailed when there is no such machine, its power was cut, or it does not come
+        Raises MachineFailed if there is no such machine, its power was cut, or it does not come
         back; then it is off.
         """
         machine = self._machine(hostname)
@@ -160,25 +160,25 @@ class Machines:
         self._announce_names()
 
     def power_cut(self, hostname: str) -> None:
-        """End a machine as a power cut does: first the wire, then all processes; its disk is lost.
+        """End a machine as a power cut does: disconnect it, kill all processes and lose its disk.
 
-        Its name still resolves. `boot` may bring a new one of that name. Raises MachineFailed
-        when there never was such a machine.
+        Its name still resolves. `boot` may start a new machine of that name. Raises MachineFailed
+        if there never was such a machine.
         """
         self._machine(hostname).power_off()
 
     @property
     def is_closed(self) -> bool:
-        """Whether the rehearsal is over; then nothing runs and nothing boots."""
+        """Whether the rehearsal has ended; then nothing runs and nothing boots."""
         return self._is_closed
 
     def is_off(self, hostname: str) -> bool:
-        """Return whether a machine has ended, by a power cut or by itself, or never was."""
+        """Return whether a machine has ended, by a power cut or by itself, or never existed."""
         machine = self._machines.get(hostname)
         return machine is None or machine.is_over
 
     def wants_reboot(self, hostname: str) -> bool:
-        """Return whether a machine is off because something in it asked for a reboot."""
+        """Return whether a machine is off because of a reboot request from inside."""
         return hostname in self._machines and self._machines[hostname].wants_reboot
 
     def run(
@@ -195,13 +195,13 @@ class Machines:
     ) -> subprocess.CompletedProcess[bytes]:
         """Run a command in a machine, without a terminal, and wait for it.
 
-        Without `user` it is root with nothing but `environment`, as HyperPod's agent runs
-        scripts; with one, also what a login gives. `stdout` takes both outputs when given, else
-        both are in the result; give it when the command may leave something running. The return
-        code is negative when a signal, such as that of a power cut, ended it.
+        Without `user`, it runs as root with only `environment`, as HyperPod's agent runs scripts;
+        with one, it also gets the login's environment. `stdout` receives both outputs if given,
+        else both are in the result; pass it if the command may leave processes running. The return
+        code is negative if a signal, such as that of a power cut, ended it.
 
-        Raises MachineFailed when the machine does not run, and subprocess.TimeoutExpired after
-        killing all that the command started.
+        Raises MachineFailed if the machine does not run, and subprocess.TimeoutExpired after
+        killing everything that the command started.
         """
         machine = self._machine(hostname)
         cgroup = machine.cgroup / f"run-{next(self._numbers)}"
@@ -223,7 +223,7 @@ class Machines:
             cgroups.kill(cgroup)
             raise
         finally:
-            with contextlib.suppress(OSError):  # the command left something running, or all is gone
+            with contextlib.suppress(OSError):  # processes are still running, or all are gone
                 cgroup.rmdir()
 
     def close(self) -> None:
@@ -253,7 +253,7 @@ class Machines:
         with self._lock:
             predecessor = self._machines.get(spec.hostname)
             if predecessor is not None and not predecessor.is_over:
-                raise MachineFailed(f"{spec.hostname} is running already")
+                raise MachineFailed(f"{spec.hostname} is already running")
             if spec.hosts_line not in self._hosts:
                 self._hosts.append(spec.hosts_line)
             machine = Machine(

@@ -1,7 +1,7 @@
-"""Make this machine ready for rehearsals: Debian packages, limits of the kernel, the node image.
+"""Prepares this machine for rehearsals: Debian packages, kernel limits, the node image.
 
-`python3 -m slurmpod.rehearsal.nodes.preparation` needs the standard library alone, so that it can
-run while the virtual environment is being made.
+`python3 -m slurmpod.rehearsal.nodes.preparation` uses the standard library alone, so that it can
+run while the virtual environment is being created.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ LINES_SHOWN = 15
 
 
 class Shown(Protocol):
-    """What shows the stages of a preparation."""
+    """Shows the stages of a preparation."""
 
     def stage(self, title: str) -> AbstractContextManager[None]:
-        """Show a stage, and how long it took."""
+        """Show a stage and its duration."""
 
     def now(self, detail: str) -> None:
         """Show what the running stage is doing."""
 
     def note(self, text: str) -> None:
-        """Show a line that stays."""
+        """Show a permanent line."""
 
 
 def prepare_machine(
     shown: Shown, additions: Additions = NOTHING, slurm: SlurmVersion = DEFAULT_SLURM
 ) -> list[MissingPart]:
-    """Install Debian packages, raise limits and bake the image; return what is missing then.
+    """Install Debian packages, raise limits and bake the image; return what is still missing.
 
-    As far as this process may: what it may not, is among what is missing. Raises BakeFailed.
+    Steps that this process may not do are reported as missing. Raises BakeFailed.
     """
     packages = missing_packages()
     if packages and _may_install():
@@ -61,9 +61,9 @@ def prepare_machine(
 
 
 def install_packages(shown: Shown, packages: list[str]) -> None:
-    """Install Debian packages, and show the end of what apt-get printed where that fails.
+    """Install Debian packages; if that fails, show the end of apt-get's output.
 
-    What is still missing afterwards is reported by the caller.
+    The caller reports packages that are still missing.
     """
     title = f"Debian packages installed: {' '.join(packages)}"
     with contextlib.suppress(subprocess.CalledProcessError), shown.stage(title):
@@ -90,7 +90,7 @@ def _apt_get(*arguments: str, check: bool = True) -> None:
 def baked_image(
     shown: Shown, additions: Additions = NOTHING, slurm: SlurmVersion = DEFAULT_SLURM
 ) -> Path:
-    """Return the node image, made now, as a stage, if it is not there; raises BakeFailed."""
+    """Return the node image, baked as a stage if it does not exist; raises BakeFailed."""
     image = image_path(additions, slurm)
     if image.exists():
         return image
@@ -103,11 +103,11 @@ def _may_install() -> bool:
 
 
 class Lines:
-    """Shows a line for each stage that ends, so that others may print theirs in between."""
+    """Shows a line for each finished stage, so that other output may appear in between."""
 
     @contextmanager
     def stage(self, title: str) -> Iterator[None]:
-        """Say that the stage is done, or has failed, and how long it took."""
+        """Show that the stage is done or has failed, and its duration."""
         started = time.monotonic()
         mark = "✗"
         try:
@@ -117,7 +117,7 @@ class Lines:
             self.note(f"{mark} {title} {time.monotonic() - started:.0f} s")
 
     def now(self, detail: str) -> None:
-        """Show nothing: a line that is written over would be written into those of others."""
+        """Show nothing: an updating line would be mixed with other output."""
 
     def note(self, text: str) -> None:
         """Write a line to standard error."""

@@ -1,7 +1,7 @@
 """The sandbox: the mount, network and pid namespaces that hold all machines of one rehearsal.
 
 Its lifetime is its owner's. `sandbox.sh` waits on a socket that only the owner holds open, so the
-kernel clears everything away when the owner closes it, crashes or is killed. (PR_SET_PDEATHSIG
+kernel cleans everything up when the owner closes it, crashes or is killed. (PR_SET_PDEATHSIG
 would not do: it fires when the *thread* that started the process ends.)
 """
 
@@ -21,11 +21,11 @@ from slurmpod.rehearsal.nodes import cgroups
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 
 _PAUSE_SECONDS = 0.2
-"""How long to wait where nobody can be let in for the moment, for want of file descriptors, say."""
+"""The delay after a failed accept, for example for lack of file descriptors."""
 
 
 class Listener:
-    """Gives each connection to `answer`, which has to close it."""
+    """Passes each connection to `answer`, which has to close it."""
 
     def __init__(
         self, listening: socket.socket, answer: Callable[[socket.socket], None], *, name: str
@@ -36,9 +36,9 @@ class Listener:
         threading.Thread(target=self._accept, name=name, daemon=True).start()
 
     def close(self) -> None:
-        """Let nobody in any more; may be repeated."""
+        """Accept no more connections; may be repeated."""
         self._is_closed.set()
-        with contextlib.suppress(OSError):  # it wakes up the thread that waits, unless closed
+        with contextlib.suppress(OSError):  # wakes the waiting thread, unless already closed
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
@@ -57,12 +57,12 @@ _CHUNK_BYTES = 65536
 
 
 class Door:
-    """Everything that connects to `address` in the namespace gets to a port of `host`.
+    """Forwards connections to `address` in the namespace to a port of `host`.
 
-    A socket belongs to the network namespace of the thread that makes it, whoever uses it later: so
-    this process listens inside the sandbox and connects outside, and no network is opened.
+    A socket belongs to the network namespace of the thread that creates it, whichever thread uses
+    it: so this process listens inside the sandbox and connects outside, and opens no network.
 
-    `inside` is the port there.
+    `inside` is the port in the namespace.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Door:
         self._listener = Listener(listening, self._connect, name=f"door-{port}")
 
     def close(self) -> None:
-        """Let nobody in any more; may be repeated."""
+        """Accept no more connections; may be repeated."""
         self._listener.close()
 
     def _connect(self, inside: socket.socket) -> None:
@@ -91,7 +91,7 @@ class Door:
 def _listen(namespace: Path, address: str, port: int) -> socket.socket:
     made: list[socket.socket | OSError] = []
 
-    def listen() -> None:  # in a thread of its own, which ends: no other one changes its namespace
+    def listen() -> None:  # in a short-lived thread: no other changes its namespace
         try:
             with namespace.open() as file:
                 _enter(file.fileno())
@@ -115,8 +115,8 @@ def _enter(descriptor: int) -> None:
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
-    """Pass on what comes until nothing more does, and that, too."""
-    with contextlib.suppress(OSError):  # one of the two has gone
+    """Copy data until the end of the source, and pass on the end."""
+    with contextlib.suppress(OSError):  # one of the two is gone
         while chunk := source.recv(_CHUNK_BYTES):
             target.sendall(chunk)
     with contextlib.suppress(OSError):
@@ -124,20 +124,20 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 
 
 BRIDGE = "subnet"
-"""The network interface in the sandbox that stands for all subnets' switches and routers."""
+"""The network interface in the sandbox that acts as all subnets' switches and routers."""
 
 GATEWAY_ADDRESS = "169.254.100.1"
-"""Where machines of all subnets find what this computer lets them reach."""
+"""The address at which machines of all subnets reach services of this computer."""
 
 OUTSIDE = IPv4Network("169.254.101.0/24")
-"""The addresses behind which machines find hosts that they are let out to."""
+"""The addresses that represent the allowed hosts in machines."""
 
 _SCRIPT = Path(__file__).with_name("sandbox.sh")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Sandbox:
-    """One running sandbox; made by `start`, ended by `close` or by the end of this process."""
+    """One running sandbox; created by `start`, ended by `close` or by the end of this process."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], lifeline: socket.socket, file_systems: Path
@@ -154,9 +154,9 @@ class Sandbox:
 
     @classmethod
     def start(cls, directory: Path, *, cgroup: Path) -> Sandbox:
-        """Make the namespaces and the network; `directory` takes the log and the mount point.
+        """Create the namespaces and the network; `directory` gets the log and the mount point.
 
-        Raises MachineFailed with what the kernel or a tool said.
+        Raises MachineFailed with the message of the kernel or a tool.
         """
         file_systems = directory / "file-systems"
         file_systems.mkdir()
@@ -181,11 +181,11 @@ class Sandbox:
         if lifeline.recv(16) == b"ready\n":
             return sandbox
         sandbox.close()
-        raise MachineFailed(f"cannot make the machines' namespaces: {log_path.read_text()}")
+        raise MachineFailed(f"cannot create the machines' namespaces: {log_path.read_text()}")
 
     @property
     def file_systems(self) -> Path:
-        """Where, inside the sandbox, the shared file systems are mounted."""
+        """The mount point of the shared file systems inside the sandbox."""
         return self._file_systems
 
     @property
@@ -193,9 +193,9 @@ class Sandbox:
         return Path(f"/proc/{self._process.pid}/ns/net")
 
     def command(self, command: Sequence[str]) -> list[str]:
-        """Return `command` such that a process of the host runs it inside.
+        """Return `command` wrapped so that a process of the host runs it inside.
 
-        Raises MachineFailed when the sandbox has ended: its pid may be another process's by now.
+        Raises MachineFailed if the sandbox has ended: another process may have its pid.
         """
         if self._process.poll() is not None:
             raise MachineFailed("the network of the machines is closed")
@@ -210,7 +210,7 @@ class Sandbox:
         ]
 
     def run(self, command: Sequence[str]) -> None:
-        """Run a short command inside; raises MachineFailed with its output when it fails."""
+        """Run a short command inside; raises MachineFailed with its output if it fails."""
         result = subprocess.run(
             self.command(command),
             check=False,
@@ -223,7 +223,7 @@ class Sandbox:
             raise MachineFailed(f"{' '.join(command)}: {result.stderr.strip()}")
 
     def add_subnet(self, subnet: IPv4Network) -> None:
-        """Give the bridge the router's address in a subnet: from there it leads to all others."""
+        """Give the bridge the router's address in a subnet, to route to all other subnets."""
         with self._lock:
             if subnet not in self._subnets:
                 router = f"{subnet[1]}/{subnet.prefixlen}"
@@ -231,10 +231,10 @@ class Sandbox:
                 self._subnets.add(subnet)
 
     def add_file_system(self, source: str, directory: Path) -> None:
-        """Make `directory` what `mount <source>` finds in all machines, at once.
+        """Make `directory` the target of `mount <source>` in all machines, immediately.
 
-        A source that is known already keeps its directory. Raises ValueError when `source` is
-        neither Lustre's nor NFS's.
+        A known source keeps its directory. Raises ValueError if `source` is neither a Lustre nor
+        an NFS source.
         """
         mount_point = self._file_systems / mount_folder(source)
         with self._lock:
@@ -244,9 +244,9 @@ class Sandbox:
                 self._mounted.add(mount_point)
 
     def open_door(self, port: int, *, inside: int | None = None) -> str:
-        """Let machines reach a port of this computer's loopback; return address and port there.
+        """Give machines access to a port of this computer's loopback; return its address for them.
 
-        The port is the same there unless it is to be `inside`.
+        The port number stays the same unless `inside` is given.
         """
         inside = inside or port
         with self._lock:
@@ -257,7 +257,7 @@ class Sandbox:
         return f"{GATEWAY_ADDRESS}:{inside}"
 
     def let_out(self, host: str, port: int) -> str:
-        """Let machines reach a port of a host; return the address that stands for the host."""
+        """Give machines access to a port of a host; return the address that represents it."""
         with self._lock:
             if host not in self._outside:
                 address = str(OUTSIDE[len(self._outside) + 1])
@@ -268,12 +268,12 @@ class Sandbox:
         return address
 
     def listen(self, address: str, port: int) -> socket.socket:
-        """Return a socket that listens at an address of the router's own, for machines alone."""
+        """Return a socket that listens at an address of the router, for machines only."""
         self.run(["ip", "address", "add", f"{address}/32", "dev", BRIDGE])
         return _listen(self._namespace, address, port)
 
     def close(self) -> None:
-        """End the sandbox and all that lives in it; returns when it is gone."""
+        """End the sandbox and all its processes; return when it is gone."""
         for door in self._doors:
             door.close()
         self._lifeline.close()
@@ -281,7 +281,7 @@ class Sandbox:
 
 
 def mount_folder(source: str) -> Path:
-    """Return where a file system lies among all: `lustre/<DNS name>/<mount name>` or `nfs/...`.
+    """Return the relative folder of a file system: `lustre/<DNS name>/<mount name>` or `nfs/...`.
 
     `source` is `<DNS name>@tcp:/<mount name>` or `<DNS name>:/<export>`; ValueError otherwise.
     """

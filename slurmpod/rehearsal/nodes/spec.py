@@ -12,7 +12,7 @@ _HOSTNAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 @dataclass(frozen=True)
 class File:
-    """A file that a machine starts with; owner and group are names that the image knows."""
+    """A file that a machine starts with; owner and group are names known in the image."""
 
     content: bytes
     mode: int = 0o600
@@ -21,12 +21,12 @@ class File:
 
 @dataclass(frozen=True)
 class MachineSpec:
-    """One machine: its host name, its address with its subnet, and what lies on its disk at boot.
+    """One machine: its host name, its address with its subnet, and the files on its disk at boot.
 
-    `files` are by absolute path. `accelerators` is how many device files `/dev/<kind>0`... there
-    are; nothing stands behind them, but Slurm counts them. `aliases` are further names by which
-    other machines find it, such as DNS names. `interface` is the name of the network interface.
-    Raises ValueError for a host name that could not be one, or a relative path.
+    `files` are keyed by absolute path. `accelerators` is the number of device files
+    `/dev/<kind>0`...; they have no driver, but Slurm counts them. `aliases` are further names, such
+    as DNS names, by which other machines find it. `interface` is the name of the network interface.
+    Raises ValueError for an invalid host name or a relative path.
     """
 
     hostname: str
@@ -44,12 +44,12 @@ class MachineSpec:
 
     @property
     def hardware_address(self) -> str:
-        """The interface's own address, made from the other: so a replaced node is found at once."""
+        """The interface's MAC address, derived from its IP: peers find a replaced node at once."""
         return ":".join(f"{byte:02x}" for byte in (2, 0, *self.address.ip.packed))
 
     @property
     def hosts_line(self) -> str:
-        """What /etc/hosts of every machine says about this one."""
+        """The line about this machine in /etc/hosts of every machine."""
         return " ".join((str(self.address.ip), self.hostname, *self.aliases)) + "\n"
 
     def __post_init__(self) -> None:

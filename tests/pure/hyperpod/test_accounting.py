@@ -64,7 +64,7 @@ class Computer:
 
     def boot(self, spec: Any) -> None:
         if spec.hostname in self.running:
-            raise MachineFailed(f"{spec.hostname} is running already")
+            raise MachineFailed(f"{spec.hostname} is already running")
         self.running.add(spec.hostname)
 
     def power_cut(self, hostname: str) -> None:

@@ -55,7 +55,7 @@ class Machines:
         self.cut.append(hostname)
 
     def reboot(self, hostname: str) -> None:
-        raise MachineFailed(f"{hostname} did not get ready")
+        raise MachineFailed(f"{hostname} did not become ready")
 
 
 class Run(ClusterRun):
@@ -150,9 +150,9 @@ class TestOneAtATime:
 
     def test_what_fails_makes_a_failed_node(self, run: Run) -> None:
         worker = run.cluster.nodes[1]
-        with pytest.raises(ClusterFailed, match=r"of group cpu .*did not get ready"):
+        with pytest.raises(ClusterFailed, match=r"of group cpu .*did not become ready"):
             run.reboot(worker)
-        assert (worker.status, worker.message) == ("Failure", "ip-10-0-0-5 did not get ready")
+        assert (worker.status, worker.message) == ("Failure", "ip-10-0-0-5 did not become ready")
         assert run.cluster.status == "Creating", "not the cluster's concern"
 
     def test_a_node_that_has_to_go_interrupts_what_is_done_to_it(self, run: Run) -> None:

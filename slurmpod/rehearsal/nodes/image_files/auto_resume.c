@@ -1,15 +1,15 @@
 /*
  * srun --auto-resume=0|1, an option of steps only, as on HyperPod: a step that fails because of a
- * fault of one of its nodes runs again, in the same job, when that node has been replaced.
+ * fault of one of its nodes is restarted, in the same job, once that node has been replaced.
  *
- * srun becomes two processes. The child is srun once more. The parent waits for its end, asks the
- * cluster agent whether hardware was the reason, waits until the nodes are back if it was, and
- * starts the same command line again; otherwise it ends as the step did. A step that has lost a node
- * is ended by the parent: where that node's sockets were closed in good order, srun would wait for
- * its tasks for ever.
+ * srun becomes two processes. The child is srun again. The parent waits for its end and asks the
+ * cluster agent whether hardware was the cause. If so, it waits until the nodes are back and
+ * restarts the same command line; otherwise it exits with the step's status. The parent ends a step
+ * that has lost a node: if that node's sockets were closed properly, srun would wait for its tasks
+ * forever.
  *
- * The agent is spoken to in lines, over a connection that lives as long as the parent: the agent
- * knows by it whose allocation has to be left alone when a node dies.
+ * Parent and agent exchange lines over a connection that lives as long as the parent: while it is
+ * open, the agent leaves the allocation of that job alone when a node dies.
  *   > watch JOB HOST
  *   < lost NODE                                a node of the job is gone; at any time
  *   > diagnose STEP                            the step failed
@@ -39,7 +39,7 @@ SPANK_PLUGIN(auto_resume, 1)
 
 #define LOG "/var/log/aws/clusters/sagemaker-autoresume.log"
 #define LOST "lost "
-#define REPORT "AUTO_RESUME_REPORT" /* in a child's environment: where it says which step it is */
+#define REPORT "AUTO_RESUME_REPORT" /* in a child's environment: where it reports its step */
 
 enum { MAX_RESTARTS = 5, MAX_ARGUMENTS = 4096, LAST_WORDS_MS = 2000 };
 
@@ -65,7 +65,7 @@ static struct spank_option option = {
 	"auto-resume", "0|1", "run the step again when a faulty node has been replaced", 1, 0, take_value
 };
 
-/* Not in sbatch and salloc, which refuse the option; slurmstepd is told of it and has to know it. */
+/* Not in sbatch and salloc, which reject the option; slurmstepd receives it and has to know it. */
 int slurm_spank_init(spank_t spank, int count, char *arguments[])
 {
 	for (int i = 0; i < count; i++)
@@ -76,7 +76,7 @@ int slurm_spank_init(spank_t spank, int count, char *arguments[])
 	return 0;
 }
 
-/* Tell the user, and the log, what happens. */
+/* Report an event to the user and the log. */
 static void say(const char *level, const char *format, ...)
 {
 	char text[1024];
@@ -102,7 +102,7 @@ static void send_line(const char *word, const char *first, const char *second)
 		say("Info", "The cluster agent is gone: %s", strerror(errno));
 }
 
-/* Read a line without its end; an empty one when the agent is gone. */
+/* Read a line without its end; an empty one if the agent is gone. */
 static char *receive_line(char *line, size_t size)
 {
 	size_t length = 0;
@@ -112,7 +112,7 @@ static char *receive_line(char *line, size_t size)
 	return line;
 }
 
-/* Read an answer; that a node is lost, too, is no news once the step has failed. */
+/* Read an answer; further lost nodes do not matter once the step has failed. */
 static char *receive_answer(char *line, size_t size)
 {
 	do
@@ -139,7 +139,7 @@ static void call_agent(void)
 	send_line("watch", getenv("SLURM_JOB_ID"), host);
 }
 
-/* A terminal signals both processes; what came from another process is for srun. */
+/* A terminal signals both processes; signals from another process are meant for srun. */
 static void pass_on(int signal, siginfo_t *origin, void *context)
 {
 	(void)context;
@@ -159,7 +159,7 @@ static void watch_signals(void)
 		sigaction(signals[i], &action, NULL);
 }
 
-/* Start the command line of this process once more; does not return. */
+/* Start the command line of this process again; does not return. */
 static void run_again(void)
 {
 	static char text[1 << 20];
@@ -173,19 +173,19 @@ static void run_again(void)
 	_exit(127);
 }
 
-/* End a step that lost a node: its other tasks first, then srun, when it has printed what they said. */
+/* End a step that lost a node: its other tasks first, then srun, once it has printed their output. */
 static void end_step(struct pollfd *end, const char *node)
 {
 	char command[256];
 	say("Error", "Task failed on node %s", node);
 	snprintf(command, sizeof command, "/opt/slurm/bin/scancel --quiet --signal=KILL %s.%u 2>/dev/null",
 		 getenv("SLURM_JOB_ID"), step_id);
-	(void)!system(command); /* it fails, as the lost node does not answer; the others are told */
+	(void)!system(command); /* it fails, as the lost node does not answer; the others get the signal */
 	if (poll(end, 1, LAST_WORDS_MS) < 1)
 		kill(child, SIGKILL);
 }
 
-/* Return the status of the child, which may be ended because the agent knows of a lost node. */
+/* Return the status of the child, which may have been ended because of a lost node. */
 static int wait_for_child(void)
 {
 	char line[512];
@@ -199,7 +199,7 @@ static int wait_for_child(void)
 			continue; /* a signal was passed on, or it has ended */
 		receive_line(line, sizeof line);
 		if (!*line)
-			events[1].fd = -1; /* nobody is there who would tell */
+			events[1].fd = -1; /* the agent is gone */
 		else if (!strncmp(line, LOST, strlen(LOST)))
 			end_step(events, line + strlen(LOST));
 	}
@@ -211,8 +211,8 @@ static int wait_for_child(void)
 }
 
 /*
- * Run the step in a child and return its status; -1 where there can be no child. It starts as srun
- * anew: srun 26.05 has threads by now, which a fork does not take along.
+ * Run the step in a child and return its status; -1 if there can be no child. The child executes
+ * srun from scratch: srun 26.05 already has threads, which a fork does not copy.
  */
 static int run_step(int restarts)
 {
@@ -246,7 +246,7 @@ static int run_step(int restarts)
 	return wait_for_child();
 }
 
-/* Tell whether Slurm is configured in a way that HyperPod resumes no job with, and say so. */
+/* Return whether Slurm's configuration prevents HyperPod from resuming jobs, and report it. */
 static int configuration_is_refused(void)
 {
 	char line[1024], key[64], value[512];
@@ -254,7 +254,7 @@ static int configuration_is_refused(void)
 	FILE *conf = popen("/opt/slurm/bin/scontrol show config", "r");
 	while (conf && fgets(line, sizeof line, conf)) {
 		if (sscanf(line, "%63s = %511s", key, value) != 2 || !strcmp(value, "(null)"))
-			continue; /* Slurm shows task/none so, too */
+			continue; /* Slurm also shows task/none this way */
 		if (!strcmp(key, "TaskPlugin") && strcmp(value, "task/none")) {
 			say("Error", "Configuration error: slurm.conf has TaskPlugin=%s."
 				     " Only task/none is supported now", value);
@@ -272,7 +272,7 @@ static int configuration_is_refused(void)
 	return refused;
 }
 
-/* Tell whether a step that failed is to run again; returns when it can. */
+/* Return whether a failed step is to be restarted; returns once it can be. */
 static int nodes_were_replaced(void)
 {
 	char line[512], step[16];
@@ -308,7 +308,7 @@ int slurm_spank_init_post_opt(spank_t spank, int count, char *arguments[])
 	}
 }
 
-/* In srun, when there is a step: the parent learns which. The tasks do not inherit what is ours. */
+/* In srun, once the step exists: report it to the parent. Tasks do not inherit our variables. */
 int slurm_spank_local_user_init(spank_t spank, int count, char *arguments[])
 {
 	(void)count, (void)arguments;

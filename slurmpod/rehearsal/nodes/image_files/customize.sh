@@ -1,7 +1,7 @@
 #!/bin/sh
-# Turns a freshly installed Debian into what the HyperPod AMI is before any lifecycle script ran.
-# Arguments: the root directory, and the version of Slurm that is to be in it. The host's tools are
-# used, and those inside the directory by chroot.
+# Turns a freshly installed Debian into the equivalent of the HyperPod AMI before any lifecycle script.
+# Arguments: the root directory, and the version of Slurm to install in it. Uses the host's tools,
+# and those inside the directory by chroot.
 set -eu
 root=$1
 version=$2
@@ -22,7 +22,7 @@ copy_files() {
     chmod 440 "$root/etc/sudoers.d/90-ubuntu"
 }
 
-# HyperPod starts nothing of Slurm, no database and no metrics: lifecycle scripts do.
+# HyperPod starts no Slurm, database or metrics service: lifecycle scripts do.
 disable_services() {
     for service in sackd slurmctld slurmd slurmdbd mariadb prometheus prometheus-node-exporter; do
         rm -f "$units/multi-user.target.wants/$service.service"
@@ -30,7 +30,7 @@ disable_services() {
     rm -f "$units"/timers.target.wants/*
 }
 
-# Units that find nothing to do, or must not do it, in a machine without hardware of its own.
+# Units with nothing to do, or that must not run, in a machine without its own hardware.
 mask_units() {
     for unit in \
         getty.target console-getty.service systemd-logind.service systemd-networkd.service \
@@ -45,7 +45,7 @@ mask_units() {
     done
 }
 
-# Every daemon-reload runs all generators of units; these find nothing in such a machine.
+# Every daemon-reload runs all unit generators; these find nothing in such a machine.
 mask_generators() {
     generators=$root/etc/systemd/system-generators
     mkdir "$generators"
@@ -54,12 +54,12 @@ mask_generators() {
     done
 }
 
-# Every service here has a unit; beside a script of System V `systemctl enable` does all twice.
+# Every service here has a unit; with a System V script, `systemctl enable` does everything twice.
 remove_init_scripts() {
     rm -f "$root"/etc/init.d/* "$root"/etc/rc?.d/*
 }
 
-# Without a certificate MariaDB makes a key for one at each start, most of what a start takes.
+# Without a certificate MariaDB creates a key at each start, which takes most of the start time.
 give_mariadb_a_certificate() {
     folder=/etc/mysql/certificate
     mkdir "$root$folder"
@@ -70,13 +70,13 @@ give_mariadb_a_certificate() {
         >"$root/etc/mysql/mariadb.conf.d/90-certificate.cnf"
 }
 
-# With it slurmdbd 26.05 ends where two writes meet. In MariaDB of HyperPod's image it is off.
+# With this setting, slurmdbd 26.05 exits if two writes collide. HyperPod's MariaDB has it off.
 switch_off_snapshot_isolation() {
     printf '[mariadbd]\ninnodb_snapshot_isolation = OFF\n' \
         >"$root/etc/mysql/mariadb.conf.d/90-isolation.cnf"
 }
 
-# A suite of Debian other than stable goes on to newer versions.
+# Debian suites other than stable move on to newer versions.
 check_slurm() {
     # shellcheck disable=SC2016 # dpkg-query expands it
     found=$(chroot "$root" dpkg-query --show --showformat '${Version}' slurmd)
@@ -89,7 +89,7 @@ check_slurm() {
     esac
 }
 
-# /opt/slurm -> /opt/slurm-24.11, say, with etc as the one place of the configuration.
+# For example, /opt/slurm -> /opt/slurm-24.11, with etc as the only place of the configuration.
 arrange_slurm() {
     slurm=$root/opt/slurm-$version
     mkdir -p "$slurm/bin" "$slurm/sbin"
@@ -111,8 +111,8 @@ arrange_slurm() {
     done
 }
 
-# The srun option --auto-resume, made with the headers of this very Slurm. tcc leaves out the note
-# that no executable stack is needed, and glibc loads nothing without it.
+# The srun option --auto-resume, compiled with the headers of this Slurm. tcc omits the note that no
+# executable stack is needed, and glibc loads nothing without it.
 build_plugin() {
     cp "$(dirname "$0")/auto_resume.c" "$root/tmp/"
     plugin=/opt/slurm/lib/auto_resume.so
@@ -130,13 +130,13 @@ make_users_and_folders() {
     done
 }
 
-# HyperPod's image has no pam_slurm_adopt; Debian's lies where nobody looks, for profiles that have.
+# HyperPod's image has no pam_slurm_adopt; Debian's is moved out of PAM's path, for profiles with it.
 put_aside_pam_module() {
     mv "$root"/usr/lib/*/security/pam_slurm_adopt.so "$root/usr/local/lib/"
     chroot "$root" dpkg --purge libpam-slurm-adopt
 }
 
-# What must differ from machine to machine, or from cluster to cluster.
+# Files that must differ between machines or clusters.
 remove_identity() {
     rm -f "$root/etc/hostname" "$root"/etc/ssh/ssh_host_* "$root/etc/munge/munge.key"
     : >"$root/etc/machine-id"
