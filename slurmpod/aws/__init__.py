@@ -1,1 +1,1 @@
-"""AWS, as this project calls it: the only folder that knows boto3."""
+"""AWS API access; the only package that imports boto3."""

@@ -1,4 +1,4 @@
-"""The account that the credentials open: its roles, policies and parameters."""
+"""The account of the current credentials: its roles, policies and parameters."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def read_role(iam: IAMClient, arn: str) -> IamRole | None:
-    """Return the role of this ARN, or None where there is none."""
+    """Return the role with this ARN, or None if it does not exist."""
     name = arn.rpartition("/")[2]
     with suppressed("NoSuchEntity"):
         role = iam.get_role(RoleName=name)["Role"]
-        if role["Arn"] != arn:  # of another path
+        if role["Arn"] != arn:  # same name, another path
             return None
         boundary = role.get("PermissionsBoundary")
         return IamRole(
@@ -32,7 +32,7 @@ def read_role(iam: IAMClient, arn: str) -> IamRole | None:
 
 
 def read_policy(iam: IAMClient, arn: str) -> Document | None:
-    """Return the document of a managed policy, or None where there is none."""
+    """Return the document of a managed policy, or None if it does not exist."""
     with suppressed("NoSuchEntity"):
         policy = iam.get_policy(PolicyArn=arn)["Policy"]
         version = iam.get_policy_version(PolicyArn=arn, VersionId=policy["DefaultVersionId"])
@@ -53,33 +53,33 @@ def _policies(iam: IAMClient, role: str) -> Iterator[tuple[str, Document]]:
 
 
 def _document(found: Any) -> Document:
-    """Return a document that the SDK has decoded already; its types still call it text."""
+    """Return a document that the SDK has already decoded, although its types say `str`."""
     return dict(found)
 
 
 @dataclass(frozen=True)
 class AwsAccount:
-    """Questions to one account and Region; each raises AwsUnavailable when AWS does not answer."""
+    """Queries to one account and Region; each raises AwsUnavailable when AWS does not answer."""
 
     clients: AwsClients
 
     def id(self) -> str:
-        """Return the id of the account to which the credentials belong."""
+        """Return the id of the account that the credentials belong to."""
         with as_unavailable("find out which account the credentials belong to"):
             return self.clients.sts.get_caller_identity()["Account"]
 
     def iam_role(self, arn: str) -> IamRole | None:
-        """Return a role with its policies; None where there is none of this ARN."""
+        """Return a role with its policies, or None if no role has this ARN."""
         with as_unavailable(f"read the role {arn}"):
             return read_role(self.clients.iam, arn)
 
     def iam_policy(self, arn: str) -> dict[str, Any] | None:
-        """Return the document of a managed policy; None where there is none of this ARN."""
+        """Return the document of a managed policy, or None if no policy has this ARN."""
         with as_unavailable(f"read the policy {arn}"):
             return read_policy(self.clients.iam, arn)
 
     def parameters(self, folder: str) -> Mapping[str, str]:
-        """Return the values of all parameters directly below `folder`, by their names."""
+        """Return the values of all parameters directly below `folder`, by name."""
         with as_unavailable(f"read the parameters below {folder}"):
             pages = self.clients.ssm.get_paginator("get_parameters_by_path").paginate(Path=folder)
             return {

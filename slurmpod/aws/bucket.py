@@ -1,4 +1,4 @@
-"""Single objects in one bucket: whether one is there, putting one there, and removing it."""
+"""Single objects in a bucket: look up, upload and delete."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from slurmpod.aws.errors import as_unavailable, suppressed
 
 @dataclass(frozen=True)
 class Bucket:
-    """A bucket by its name; each method raises AwsUnavailable when AWS does not do it."""
+    """A bucket, by name; each method raises AwsUnavailable when the request fails."""
 
     clients: AwsClients
     name: str
 
     def has(self, key: str) -> bool:
-        """Return whether there is an object of this key."""
+        """Return whether an object with this key exists."""
         with as_unavailable(f"look into the bucket {self.name}"):
-            # HeadObject has the same answer for a missing bucket as for a missing object.
+            # HeadObject gives the same answer for a missing bucket and a missing object.
             self.clients.s3.head_bucket(Bucket=self.name)
             with suppressed("404"):
                 self.clients.s3.head_object(Bucket=self.name, Key=key)
@@ -28,7 +28,7 @@ class Bucket:
         return False
 
     def put(self, key: str, file: Path, sha256: str) -> None:
-        """Put a file there, whole or not at all: S3 refuses what has another SHA-256."""
+        """Upload a file, whole or not at all: S3 rejects content with another SHA-256."""
         checksum = base64.b64encode(bytes.fromhex(sha256)).decode()
         with as_unavailable(f"write to the bucket {self.name}"), file.open("rb") as body:
             self.clients.s3.put_object(
@@ -36,7 +36,7 @@ class Bucket:
             )
 
     def remove(self, key: str) -> None:
-        """Remove an object, and not only hide it where the bucket keeps versions."""
+        """Delete all versions of an object, so that a versioned bucket keeps none."""
         with as_unavailable(f"remove from the bucket {self.name}"):
             found = self.clients.s3.head_object(Bucket=self.name, Key=key)
             if "VersionId" in found:

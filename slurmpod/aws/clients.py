@@ -1,4 +1,4 @@
-"""The SDK's clients of one account and Region, which all that asks AWS shares."""
+"""The SDK's clients for one account and Region, shared by everything that calls AWS."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ _FIRST_REGIONS = {
     "aws-iso-f": "us-isof-south-1",
     "aws-us-gov": "us-gov-west-1",
 }
-"""The Region of each partition that no account has to enable."""
+"""The Region of each partition that is always enabled."""
 
 
 def clients_of(region: str) -> AwsClients:
-    """Return clients with the credentials, and to the endpoints, that the user's settings name.
+    """Return clients with the credentials and endpoints of the user's AWS settings.
 
     Raises:
-        AwsUnavailable: The settings name a profile that is not there.
+        AwsUnavailable: The settings name a profile that does not exist.
     """
-    import boto3  # takes longer than all of validate
+    import boto3  # its import takes longer than all of validate
 
     with as_unavailable("use the AWS settings of this shell"):
         return AwsClients(boto3.session.Session(region_name=region))
 
 
 LOOKUP_ROLE = "cdk-hnb659fds-lookup-role"
-"""Begins the name of the role that `cdk bootstrap` makes for questions (AWS CDK developer guide,
+"""Prefix of the lookup role that `cdk bootstrap` creates (AWS CDK developer guide,
 "Bootstrapping", with the default qualifier)."""
 
 
 def lookup_clients(clients: AwsClients, place: InAccount) -> AwsClients:
-    """Return clients with the CDK's role for questions in an account and Region.
+    """Return clients that use the CDK's lookup role in an account and Region.
 
     Raises:
-        AwsUnavailable: The caller may not assume it, or there is none.
+        AwsUnavailable: The caller may not assume the role, or it does not exist.
     """
-    import boto3  # takes longer than all of validate
+    import boto3  # its import takes longer than all of validate
 
     role = f"{LOOKUP_ROLE}-{place.account}-{place.region}"
     with as_unavailable(f"assume {role}"):
@@ -77,12 +77,12 @@ def lookup_clients(clients: AwsClients, place: InAccount) -> AwsClients:
 
 
 def usual_region() -> str:
-    """Return the Region that the user's settings name; empty where they name none.
+    """Return the Region of the user's settings; empty if they name none.
 
     Raises:
-        AwsUnavailable: The settings name a profile that is not there.
+        AwsUnavailable: The settings name a profile that does not exist.
     """
-    import boto3  # takes longer than all of validate
+    import boto3  # its import takes longer than all of validate
 
     with as_unavailable("use the AWS settings of this shell"):
         return boto3.session.Session().region_name or ""
@@ -93,9 +93,9 @@ _MAKING = threading.Lock()
 
 
 def _client(make: Callable[[AwsClients], T]) -> cached_property[T]:
-    """Make a client when it is first needed, and no two at once.
+    """Create a client on first use, one at a time.
 
-    boto3's sessions are for one thread, and its clients for many (boto3 documentation,
+    A boto3 session is not thread-safe, its clients are (boto3 documentation,
     "Multithreading or multiprocessing with clients").
     """
 
@@ -109,9 +109,9 @@ def _client(make: Callable[[AwsClients], T]) -> cached_property[T]:
 
 @dataclass(frozen=True)
 class AwsClients:
-    """Clients of one account and Region, each made when first needed.
+    """Clients of one account and Region, each created on first use.
 
-    `session` decides about credentials and Region; `endpoint_url` leads elsewhere than to AWS.
+    `session` has the credentials and Region; `endpoint_url` replaces AWS's own endpoints.
     """
 
     session: boto3.session.Session
@@ -139,7 +139,7 @@ class AwsClients:
 
     @_client
     def cost_explorer(self) -> Any:
-        """AWS Cost Explorer, which answers for all Regions."""
+        """AWS Cost Explorer, which covers all Regions."""
         return self.session.client("ce", endpoint_url=self.endpoint_url)
 
     @_client
@@ -179,14 +179,14 @@ class AwsClients:
 
     @_client
     def pricing(self) -> Any:
-        """AWS Price List, which answers for all Regions in us-east-1."""
+        """AWS Price List, whose endpoint in us-east-1 covers all Regions."""
         return self.session.client(
             "pricing", region_name="us-east-1", endpoint_url=self.endpoint_url
         )
 
     @_client
     def regions(self) -> Any:
-        """Amazon EC2 in a Region that every account can use, to ask about the others."""
+        """Amazon EC2 in a Region that every account can use, to query the others."""
         partition = self.session.get_partition_for_region(self.session.region_name)
         return self.session.client(
             "ec2", region_name=_FIRST_REGIONS[partition], endpoint_url=self.endpoint_url

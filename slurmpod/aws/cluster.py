@@ -1,6 +1,6 @@
-"""A HyperPod cluster as SageMaker describes it: its groups, its nodes, its events.
+"""A HyperPod cluster as SageMaker describes it: its groups, nodes and events.
 
-Nothing else lists nodes, so that every command gives a node the same name.
+Nothing else lists nodes, so every command calls a node by the same name.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from types_boto3_sagemaker.type_defs import ClusterNodeSummaryTypeDef
 
 IN_SERVICE = "Running"
-"""The status of a node that SageMaker has nothing to say against."""
+"""The status of a healthy node."""
 
 CHECKING = "DeepHealthCheckInProgress"
-"""The status of a node whose hardware HyperPod tests; it takes no jobs meanwhile."""
+"""The status of a node whose hardware HyperPod is testing; it takes no jobs meanwhile."""
 
 WITHOUT_ADDRESS = frozenset({"Pending", "NotFound"})
-"""Statuses of nodes that have no address yet, or none any more."""
+"""Statuses of nodes that do not have an address yet, or have lost it."""
 
 PAGE = 100
-"""The most nodes that ListClusterNodes tells at once (API reference)."""
+"""The most nodes in one response of ListClusterNodes (API reference)."""
 
 
 @dataclass(frozen=True)
 class GroupState:
-    """An instance group: how many nodes it shall have and has, and the images of both.
+    """An instance group: its target and current size, and its target and current image.
 
-    `bundle_uri` is where its lifecycle scripts are in S3; empty where it has none.
+    `bundle_uri` is the S3 location of its lifecycle scripts; empty if it has none.
     """
 
     name: str
@@ -45,17 +45,17 @@ class GroupState:
     wanted_image: str
     bundle_uri: str = ""
     has_ended_plan: bool = False
-    """Whether it has a training plan, which has ended."""
+    """Whether its training plan has ended."""
 
     patch_strategy: str | None = None
-    """How HyperPod patches it, on dates of its own; None where it does not."""
+    """Its schedule for HyperPod's automatic patches; None without one."""
 
     next_patch: datetime | None = None
 
 
 @dataclass(frozen=True)
 class ClusterState:
-    """A cluster; `failure` is empty where it has none to tell."""
+    """A cluster; `failure` is empty unless creation or an update failed."""
 
     id: str
     status: str
@@ -66,9 +66,9 @@ class ClusterState:
 
 @dataclass(frozen=True)
 class Node:
-    """A node; `name` is its host name and its name in Slurm, or its id while it has no address.
+    """A node; `name` is its host name and Slurm name, or its id before it has an address.
 
-    `message` says why SageMaker gave it its status, `updated` when its software was changed last.
+    `message` is the reason for its status, `updated` the time of its last software update.
     """
 
     group: str
@@ -82,13 +82,13 @@ class Node:
 
     @property
     def private_ip(self) -> str:
-        """The address, which is in the name; empty while the node has none."""
+        """The address, derived from the name; empty if the node has none."""
         return self.name[3:].replace("-", ".") if self.name.startswith("ip-") else ""
 
 
 @dataclass(frozen=True)
 class ClusterEvent:
-    """An event of a cluster that is provisioned continuously."""
+    """An event of a cluster with continuous provisioning."""
 
     time: datetime
     group: str
@@ -98,12 +98,12 @@ class ClusterEvent:
 
 @dataclass(frozen=True)
 class ClusterView:
-    """Questions to one account and Region; each raises AwsUnavailable when AWS does not answer."""
+    """Queries to one account and Region; each raises AwsUnavailable when AWS does not answer."""
 
     clients: AwsClients
 
     def cluster(self, name: str) -> ClusterState:
-        """Return the cluster of this name."""
+        """Return the cluster with this name."""
         with as_unavailable(f"find the cluster {name}"):
             found = self.clients.sagemaker.describe_cluster(ClusterName=name)
         return ClusterState(
@@ -115,19 +115,19 @@ class ClusterView:
         )
 
     def cluster_id(self, cluster: str) -> str:
-        """Return the id of a cluster, with which its ARN ends."""
+        """Return the id of a cluster, the last part of its ARN."""
         return self.cluster(cluster).id
 
     def bundle_uri(self, cluster: str, group: str) -> str:
-        """Return where a group's lifecycle scripts are in S3; empty where it has none."""
+        """Return the S3 location of a group's lifecycle scripts; empty if it has none."""
         return self.bundle_uris(cluster).get(group, "")
 
     def bundle_uris(self, cluster: str) -> Mapping[str, str]:
-        """Return by group where its lifecycle scripts are in S3; empty where it has none."""
+        """Return the S3 location of lifecycle scripts by group; empty for a group without any."""
         return {group.name: group.bundle_uri for group in self.cluster(cluster).groups}
 
     def running(self, cluster: str, group: str) -> tuple[str, ...]:
-        """Return the instance ids of a group's running nodes, the oldest first."""
+        """Return the instance ids of a group's running nodes, oldest first."""
         found = [
             node
             for node in self.nodes(cluster, InstanceGroupNameContains=group)
@@ -137,9 +137,9 @@ class ClusterView:
         return tuple(node.instance_id for node in found)
 
     def nodes(self, cluster: str, **chosen: str) -> tuple[Node, ...]:
-        """Return the nodes of a cluster, group by group, in the order of their names.
+        """Return the nodes of a cluster, by group and then by name.
 
-        It takes one request for a hundred of them. `chosen` are filters of ListClusterNodes.
+        Takes one request per hundred nodes. `chosen` are filters of ListClusterNodes.
         """
         with as_unavailable(f"list the nodes of {cluster}"):
             pages = self.clients.sagemaker.get_paginator("list_cluster_nodes").paginate(
@@ -155,9 +155,9 @@ class ClusterView:
         return tuple(sorted(found, key=lambda node: (node.group, node.name)))
 
     def events(self, cluster: str, node: Node, most: int) -> tuple[ClusterEvent, ...]:
-        """Return the newest events of a node, the oldest first.
+        """Return the newest events of a node, oldest first.
 
-        Only clusters that are provisioned continuously have any: others have none, without error.
+        Clusters without continuous provisioning have no events; that is no error.
         """
         try:
             with as_unavailable(f"list the events of {cluster}"):
@@ -192,7 +192,7 @@ class ClusterView:
         )
 
     def _name(self, cluster: str, summary: ClusterNodeSummaryTypeDef) -> str:
-        """Return a node's name; a node that is listed without one is described for its address."""
+        """Return a node's name, from its address if the list does not have the name."""
         instance_id = summary["InstanceId"]
         if listed := summary.get("PrivateDnsHostname", ""):
             return listed.partition(".")[0]

@@ -1,4 +1,4 @@
-"""What the nodes of a cluster wrote into CloudWatch Logs."""
+"""Log lines that the nodes of a cluster wrote to CloudWatch Logs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable
 
 STREAMS = "LifecycleConfig/"
-"""HyperPod's stream of a node is LifecycleConfig/<group>/<instance id> in the log group
+"""HyperPod logs a node to the stream LifecycleConfig/<group>/<instance id> in the log group
 /aws/sagemaker/Clusters/<name>/<id> (SageMaker HyperPod developer guide, troubleshooting)."""
 
 
 def log_group_of(cluster: str, cluster_id: str) -> str:
-    """Return the log group in which HyperPod and the nodes of a cluster write."""
+    """Return the log group that HyperPod and the nodes of a cluster write to."""
     return f"/aws/sagemaker/Clusters/{cluster}/{cluster_id}"
 
 
@@ -29,9 +29,9 @@ class ClusterLogs:
     def last_lines(
         self, cluster: str, cluster_id: str, word: str
     ) -> Mapping[str, tuple[datetime, str]]:
-        """Return the last line with `word` that the scripts of each node wrote, and its time.
+        """Return the last line with `word` from the scripts of each node, and its time.
 
-        They go by `<group>/<instance id>`, also of nodes that are no more. Raises AwsUnavailable.
+        The keys are `<group>/<instance id>`, also of deleted nodes. Raises AwsUnavailable.
         """
         found = {}
         with as_unavailable(f"read the logs of {cluster}"):
@@ -50,9 +50,9 @@ class ClusterLogs:
     def lines(
         self, log_group: str, stream: str, since: datetime
     ) -> tuple[tuple[datetime, str], ...]:
-        """Return the lines of streams that begin with `stream`, with their times, the oldest first.
+        """Return timestamped lines of the streams with the prefix `stream`, oldest first.
 
-        Streams that are not there have none. Raises AwsUnavailable.
+        A missing stream has no lines. Raises AwsUnavailable.
         """
         prefix: Any = {"logStreamNamePrefix": stream} if stream else {}
         with as_unavailable(f"read the log group {log_group}"):

@@ -1,4 +1,4 @@
-"""What HyperPod works at on a cluster, the checks asked for, and what it says of Slurm's daemons.
+"""HyperPod's operations on a cluster, its health checks, and the state of Slurm's daemons.
 
 Source: API reference of SageMaker, StartClusterHealthCheck, ListClusterOperations,
 DescribeClusterOperation, ListClusterEvents and DescribeClusterEvent.
@@ -20,17 +20,17 @@ DEEP_CHECK = "DeepHealthCheck"
 UNHEALTHY = "Unhealthy"
 
 NEWEST = 20
-"""How many operations, and how many events of the cluster as a whole, are looked at."""
+"""How many operations, and how many cluster events, are read."""
 
 _OF_LIFE = re.compile(r"^Cluster \S+ (?:creation|update|deletion) ")
-"""How events begin that tell of a cluster's creation and changes, and so not of its daemons."""
+"""Matches events of the cluster's creation and changes, which say nothing of its daemons."""
 
 
 @dataclass(frozen=True)
 class GroupWork:
-    """One group's part of an operation.
+    """The part of an operation that concerns one group.
 
-    `instance_ids` is empty where all nodes are meant; `checks` or the sizes are those of its kind.
+    `instance_ids` is empty for all nodes; `checks` or the sizes are set, depending on the kind.
     """
 
     group: str
@@ -40,13 +40,13 @@ class GroupWork:
     wanted: int = 0
 
     def covers(self, group: str, instance_id: str) -> bool:
-        """Return whether a node is meant."""
+        """Return whether a node is part of it."""
         return self.group == group and (not self.instance_ids or instance_id in self.instance_ids)
 
 
 @dataclass(frozen=True)
 class ClusterOperation:
-    """Something asked of a cluster that takes a while: `Scaling` or `DeepHealthCheck`."""
+    """A long-running request to a cluster: `Scaling` or `DeepHealthCheck`."""
 
     id: str
     kind: str
@@ -55,13 +55,13 @@ class ClusterOperation:
     groups: tuple[GroupWork, ...]
 
     def covers(self, group: str, instance_id: str) -> bool:
-        """Return whether a node is meant."""
+        """Return whether a node is part of it."""
         return any(each.covers(group, instance_id) for each in self.groups)
 
 
 @dataclass(frozen=True)
 class DaemonHealth:
-    """The last that HyperPod said of a daemon of Slurm; `reason` is empty while it is healthy."""
+    """The last reported state of a Slurm daemon; `reason` is empty while it is healthy."""
 
     time: datetime
     component: str
@@ -71,9 +71,9 @@ class DaemonHealth:
 
 @dataclass(frozen=True)
 class DatabaseChange:
-    """The last change of the accounting database; `failure` is empty where it succeeded.
+    """The last change of the accounting database; `failure` is empty if it succeeded.
 
-    `rollback` says whether the former database is in use again, `advisory` what is left to do.
+    `rollback` is true if the former database is in use again, `advisory` is the remaining work.
     """
 
     time: datetime
@@ -84,7 +84,7 @@ class DatabaseChange:
 
 @dataclass(frozen=True)
 class SlurmReport:
-    """What HyperPod last said of Slurm's accounting; None for what it never spoke of."""
+    """HyperPod's last report on Slurm's accounting; None for each part without a report."""
 
     daemon: DaemonHealth | None = None
     database: DatabaseChange | None = None
@@ -92,7 +92,7 @@ class SlurmReport:
 
 @dataclass(frozen=True)
 class Extension:
-    """An extension that HyperPod keeps on the nodes; `issues` say what is wrong on how many."""
+    """A HyperPod extension on the nodes; `issues` are the problems and their node counts."""
 
     name: str
     version: str
@@ -104,13 +104,13 @@ class Extension:
 
 @dataclass(frozen=True)
 class ClusterOperations:
-    """The operations of one cluster; each method raises AwsUnavailable when AWS does not do it."""
+    """The operations of one cluster; each method raises AwsUnavailable when the request fails."""
 
     clients: AwsClients
     cluster: str
 
     def start_checks(self, groups: Sequence[GroupWork]) -> None:
-        """Let HyperPod check nodes; it takes all of them, or refuses the whole request."""
+        """Start health checks of nodes; HyperPod accepts all of them or none."""
         asked: Any = [
             {
                 "InstanceGroupName": each.group,
@@ -125,7 +125,7 @@ class ClusterOperations:
             )
 
     def newest(self, **asked: str) -> tuple[ClusterOperation, ...]:
-        """Return the newest operations of a `Type` or `Status`, the newest first."""
+        """Return the newest operations of a `Type` or `Status`, newest first."""
         with as_unavailable(f"list the operations of {self.cluster}"):
             sagemaker: Any = self.clients.sagemaker
             listed = sagemaker.list_cluster_operations(
@@ -140,7 +140,7 @@ class ClusterOperations:
         return tuple(map(_operation, found))
 
     def extensions(self) -> tuple[Extension, ...]:
-        """Return the extensions of the cluster; those without continuous provisioning have none."""
+        """Return the cluster's extensions; none without continuous provisioning."""
         sagemaker: Any = self.clients.sagemaker
         with as_unavailable(f"list the extensions of {self.cluster}"):
             arn = sagemaker.describe_cluster(ClusterName=self.cluster)["ClusterArn"]
@@ -154,9 +154,9 @@ class ClusterOperations:
         return tuple(map(_extension, found))
 
     def slurm(self) -> SlurmReport:
-        """Return what the newest events say of Slurm's accounting.
+        """Return the state of Slurm's accounting from the newest events.
 
-        Only clusters that are provisioned continuously have events: of others nothing is known.
+        Clusters without continuous provisioning have no events, so their state is unknown.
         """
         try:
             with as_unavailable(f"list the events of {self.cluster}"):
@@ -181,7 +181,7 @@ class ClusterOperations:
 def of_node(
     operations: Collection[ClusterOperation], group: str, instance_id: str
 ) -> ClusterOperation | None:
-    """Return the newest operation that a node is part of."""
+    """Return the newest operation that includes a node."""
     return next((each for each in operations if each.covers(group, instance_id)), None)
 
 
@@ -201,7 +201,7 @@ def _extension(found: Mapping[str, Any]) -> Extension:
 
 
 def _slurm_report(events: Iterator[Mapping[str, Any]]) -> SlurmReport:
-    """Read events, the newest first, until both the daemon and the database were spoken of."""
+    """Read events, newest first, until one of the daemon and one of the database are found."""
     daemon: DaemonHealth | None = None
     database: DatabaseChange | None = None
     for event in events:

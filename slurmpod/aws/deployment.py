@@ -1,4 +1,4 @@
-"""The stacks that an account has."""
+"""The deployed stacks of an account."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Deployment:
-    """Questions to one account and Region; each raises AwsUnavailable when AWS does not answer."""
+    """Queries to one account and Region; each raises AwsUnavailable when AWS does not answer."""
 
     clients: AwsClients
 
     def stacks(self, names: Iterable[str]) -> tuple[Stack, ...]:
-        """Return those of the named stacks that exist, in the order of the names."""
+        """Return the named stacks that exist, in the order of the names."""
         with as_unavailable("describe the stacks"):
             return tuple(map(self._stack, self._described(names)))
 
     def statuses(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the status of each of the named stacks that exist, without asking for reasons."""
+        """Return the status of each named stack that exists, without failure reasons."""
         with as_unavailable("describe the stacks"):
             return {each["StackName"]: each["StackStatus"] for each in self._described(names)}
 
@@ -47,7 +47,7 @@ class Deployment:
         )
 
     def _failure(self, stack: str, status: str) -> str:
-        """Return why a stack failed: the reason of its first failed resource in this attempt."""
+        """Return why a stack failed: the reason of the first resource that failed in this run."""
         if "FAILED" not in status and "ROLLBACK" not in status:
             return ""
         return StackEvents(self.clients).first_failure(stack)

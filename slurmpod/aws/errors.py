@@ -1,4 +1,4 @@
-"""Failures of questions to AWS, as one exception with a text for people."""
+"""Failures of AWS requests as one exception with a readable message."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ DENIALS = (
     "UnauthorizedOperation",
     "403",
 )
-"""The codes with which services say that the caller may not."""
+"""Error codes for missing permissions."""
 
 
 class AwsUnavailable(WorkFailed):
-    """AWS could not be asked, or refused to answer: no credentials, no network, no permission."""
+    """AWS could not be reached or refused: no credentials, no network, no permission."""
 
 
 @contextlib.contextmanager
 def as_unavailable(what: str) -> Iterator[None]:
-    """Turn every error of the SDK into AwsUnavailable; `what` says what was being done."""
+    """Turn every error of the SDK into AwsUnavailable; `what` names the attempted action."""
     try:
         yield
     except ClientError as error:
@@ -40,14 +40,14 @@ def as_unavailable(what: str) -> Iterator[None]:
 
 
 def code_of(failure: AwsUnavailable) -> str:
-    """Return AWS's code of why it refused; empty where it was not reached."""
+    """Return the error code of AWS; empty if AWS was not reached."""
     cause = failure.__cause__
     return str(cause.response["Error"].get("Code", "")) if isinstance(cause, ClientError) else ""
 
 
 @contextlib.contextmanager
 def denied_into(refused: list[str], action: str) -> Iterator[None]:
-    """Go on where the caller may not do something, and note the action that was refused."""
+    """Suppress access-denied errors and record the denied action."""
     try:
         yield
     except ClientError as error:

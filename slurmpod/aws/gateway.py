@@ -1,4 +1,4 @@
-"""Requests of HyperPod and nodes to other services, which a rehearsal makes in their place."""
+"""Requests to AWS that a rehearsal makes on behalf of HyperPod and the nodes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from slurmpod.aws.errors import suppressed
 
 LINES_PER_PUT = 1000
 OPENZFS_ROOT = "fsx"
-"""The name under which FSx for OpenZFS exports a file system's root volume."""
+"""The export name of the root volume of an FSx for OpenZFS file system."""
 
 
 @dataclass(frozen=True)
 class SharedFileSystem:
-    """An FSx file system for Lustre or OpenZFS; `source` is the device that `mount` takes.
+    """An FSx file system for Lustre or OpenZFS; `source` is the device for `mount`.
 
     `interfaces` are the ids of its network interfaces.
     """
@@ -31,9 +31,9 @@ class SharedFileSystem:
 
 @dataclass(frozen=True)
 class DatabaseServer:
-    """A server of RDS: where it answers, its place in a VPC, and what was changed about it.
+    """An RDS server: its address, its place in a VPC, and its changed parameters.
 
-    `secret_arn` is the secret in which RDS keeps its password.
+    `secret_arn` is the secret with the password that RDS manages.
     """
 
     identifier: str
@@ -49,12 +49,12 @@ class DatabaseServer:
 
 @dataclass(frozen=True)
 class Gateway:
-    """Calls to one account and Region; the SDK's errors are for the caller."""
+    """Calls to one account and Region; the caller handles the SDK's errors."""
 
     clients: AwsClients
 
     def objects(self, bucket: str, prefix: str) -> Mapping[str, bytes]:
-        """Return the content of every object under `prefix`, by its key below it."""
+        """Return the content of every object under `prefix`, by relative key."""
         found: dict[str, bytes] = {}
         for page in self.clients.s3.get_paginator("list_objects_v2").paginate(
             Bucket=bucket, Prefix=f"{prefix}/"
@@ -79,7 +79,7 @@ class Gateway:
         return tuple(found)
 
     def database_servers(self) -> tuple[DatabaseServer, ...]:
-        """Return the servers of RDS whose password RDS keeps, and that stand in a subnet."""
+        """Return the RDS servers in a subnet whose password RDS manages."""
         found = []
         for item in self.clients.rds.describe_db_instances()["DBInstances"]:
             groups = [group["VpcSecurityGroupId"] for group in item["VpcSecurityGroups"]]
@@ -103,22 +103,22 @@ class Gateway:
         return tuple(found)
 
     def vpc_graph(self, vpc_id: str, interfaces: Iterable[str], groups: Iterable[str]) -> Graph:
-        """Return what decides about connections in a VPC, with these interfaces and groups."""
+        """Return the network graph of a VPC, with these interfaces and security groups."""
         return graph_of(self.clients.ec2, vpc_id, interfaces=set(interfaces), groups=set(groups))
 
     def secret(self, arn: str) -> str:
-        """Return the text of a secret in Secrets Manager."""
+        """Return a secret's text from Secrets Manager."""
         return str(self.clients.secrets_manager.get_secret_value(SecretId=arn)["SecretString"])
 
     def create_log_stream(self, group: str, stream: str) -> None:
-        """Create a CloudWatch Logs stream, and its group if need be; existing ones are kept."""
+        """Create a CloudWatch Logs stream, and its group if needed; keep existing ones."""
         with suppressed("ResourceAlreadyExistsException"):
             self.clients.logs.create_log_group(logGroupName=group)
         with suppressed("ResourceAlreadyExistsException"):
             self.clients.logs.create_log_stream(logGroupName=group, logStreamName=stream)
 
     def write_log(self, group: str, stream: str, lines: Iterable[str]) -> None:
-        """Append lines to an existing log stream, all with the time of now; empty ones are left."""
+        """Append lines with the current time to an existing log stream; skip empty lines."""
         now_milliseconds = int(time.time() * 1000)
         events = [{"timestamp": now_milliseconds, "message": line} for line in lines if line]
         for first in range(0, len(events), LINES_PER_PUT):
@@ -129,7 +129,7 @@ class Gateway:
             )
 
     def _interfaces_of_rds(self, group_ids: list[str]) -> list[Any]:
-        """Return the interfaces of a server: EC2 tells only which groups they have."""
+        """Return the network interfaces of a server: EC2 only reports their groups."""
         filters = [
             {"Name": "description", "Values": ["RDSNetworkInterface"]},
             {"Name": "group-id", "Values": group_ids},

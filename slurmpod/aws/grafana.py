@@ -1,4 +1,4 @@
-"""A way into an Amazon Managed Grafana workspace, for minutes."""
+"""Short-lived access to an Amazon Managed Grafana workspace."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ TOKEN_SECONDS = 600
 
 @dataclass(frozen=True)
 class GrafanaAccess:
-    """Makes service accounts in the workspaces of one account and Region."""
+    """Service accounts in the workspaces of one account and Region."""
 
     clients: AwsClients
 
     @contextmanager
     def token(self, workspace_id: str) -> Iterator[str]:
-        """Give a token of an administrator of a workspace, and take it and its account away after.
+        """Yield an administrator token for a workspace; then delete it and its service account.
 
-        One that was left by a push that was killed goes first. Raises AwsUnavailable.
+        First deletes the service account of an interrupted push. Raises AwsUnavailable.
         """
         with as_unavailable(f"make a service account in the Grafana workspace {workspace_id}"):
             self._remove_left_over(workspace_id)

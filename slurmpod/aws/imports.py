@@ -1,4 +1,4 @@
-"""CloudFormation imports: resources of no stack become part of one. Nothing is created or deleted.
+"""CloudFormation imports: existing resources join a stack. Nothing is created or deleted.
 
 Source: CloudFormation user guide, "Import AWS resources into a CloudFormation stack".
 """
@@ -26,30 +26,30 @@ POLLS = 900
 
 @dataclass(frozen=True)
 class Import:
-    """The share of one stack in an import: the template, and which resources are meant."""
+    """One stack's part of an import: the template and the resources."""
 
     stack: str
     template: Mapping[str, Any]
     resources: Sequence[Mapping[str, Any]]
-    """As `ResourcesToImport` of CreateChangeSet."""
+    """The parameter `ResourcesToImport` of CreateChangeSet."""
     tags: Mapping[str, str]
 
 
 class ImportRefused(WorkFailed):
-    """CloudFormation refused an import or could not do it; the text is its reason."""
+    """CloudFormation rejected an import, or it failed; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Imports:
-    """The calls that change stacks; each waits for its end."""
+    """Calls that change stacks; each waits until the change is done."""
 
     clients: AwsClients
 
     def clear(self, stack: StackRecord) -> None:
-        """Delete the remains of a stack that can only be deleted.
+        """Delete a failed stack that can only be deleted.
 
-        What could not be deleted with the stack stays where it is (DeletionMode
-        FORCE_DELETE_STACK), and so does what its policy retains.
+        Resources that cannot be deleted with the stack stay (DeletionMode
+        FORCE_DELETE_STACK), and so do those with a retain policy.
         """
         mode: Any = (
             {"DeletionMode": "FORCE_DELETE_STACK"} if stack.status == "DELETE_FAILED" else {}
@@ -63,7 +63,7 @@ class Imports:
                 raise ImportRefused(f"{stack.name} cannot be cleared: {error}") from error
 
     def prepare(self, wanted: Import) -> None:
-        """Make the change set of an import, in place of one that was left; raises ImportRefused."""
+        """Create the change set of an import and replace a stale one; raises ImportRefused."""
         with as_unavailable(f"prepare the import into {wanted.stack}"):
             with contextlib.suppress(ClientError):
                 self.clients.cloudformation.delete_change_set(
@@ -79,7 +79,7 @@ class Imports:
                 raise ImportRefused(f"{wanted.stack}: {reason}") from error
 
     def discard(self, wanted: Import) -> None:
-        """Delete a change set, and the empty stack that came with it."""
+        """Delete a change set, and the empty stack that was created for it."""
         with as_unavailable(f"discard the change set of {wanted.stack}"):
             self.clients.cloudformation.delete_change_set(
                 StackName=wanted.stack, ChangeSetName=CHANGE_SET
@@ -89,7 +89,7 @@ class Imports:
                 self.clients.cloudformation.delete_stack(StackName=wanted.stack)
 
     def execute(self, wanted: Import) -> None:
-        """Do the import that was prepared; raises ImportRefused."""
+        """Execute the prepared import; raises ImportRefused."""
         with as_unavailable(f"import into {wanted.stack}"):
             self.clients.cloudformation.execute_change_set(
                 StackName=wanted.stack, ChangeSetName=CHANGE_SET

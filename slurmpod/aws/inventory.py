@@ -1,4 +1,4 @@
-"""Stacks of an account, also deleted ones, and its file systems. Only reads."""
+"""Stacks of an account, including deleted ones, and its file systems. Read-only."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable, suppressed
 
 NO_DATA = ("CREATING", "DELETING", "FAILED")
-"""In these states a file system has nothing to take back."""
+"""States of a file system that cannot be adopted."""
 
 
 @dataclass(frozen=True)
 class StackRecord:
-    """A stack as CloudFormation remembers it: deleted ones too, for 90 days."""
+    """A stack as CloudFormation lists it, deleted ones for 90 days."""
 
     arn: str
     name: str
@@ -28,7 +28,7 @@ class StackRecord:
 
 @dataclass(frozen=True)
 class StackedResource:
-    """A resource of a stack; DELETE_SKIPPED is the status of what outlived it."""
+    """A resource of a stack; DELETE_SKIPPED is the status of one that outlived it."""
 
     logical_id: str
     type: str
@@ -51,12 +51,12 @@ class HeldFileSystem:
 
 @dataclass(frozen=True)
 class AccountInventory:
-    """Questions to one account and Region; each raises AwsUnavailable when AWS does not answer."""
+    """Queries to one account and Region; each raises AwsUnavailable when AWS does not answer."""
 
     clients: AwsClients
 
     def stacks(self, names: Collection[str]) -> tuple[StackRecord, ...]:
-        """Return the stacks of these names, deleted ones included, newest first."""
+        """Return the stacks with these names, including deleted ones, newest first."""
         with as_unavailable("list the stacks"):
             pages = self.clients.cloudformation.get_paginator("list_stacks").paginate()
             found = [
@@ -71,7 +71,7 @@ class AccountInventory:
         )
 
     def resources(self, stack: StackRecord) -> tuple[StackedResource, ...]:
-        """Return what a stack has, or had, and did with it."""
+        """Return the stack's resources with their last status."""
         with as_unavailable(f"list the resources of {stack.name}"):
             pages = self.clients.cloudformation.get_paginator("list_stack_resources").paginate(
                 StackName=stack.arn
@@ -88,7 +88,7 @@ class AccountInventory:
             )
 
     def template(self, stack: StackRecord) -> Mapping[str, Any]:
-        """Return the template of a stack, in JSON's types."""
+        """Return the template of a stack as JSON types."""
         with as_unavailable(f"read the template of {stack.name}"):
             found = self.clients.cloudformation.get_template(StackName=stack.arn)
         body: Any = found["TemplateBody"]
@@ -96,13 +96,13 @@ class AccountInventory:
         return json.loads(json.dumps(data, default=str))  # type: ignore[no-any-return]
 
     def tags(self, stack: StackRecord) -> Mapping[str, str]:
-        """Return the tags of a stack, which its resources have too."""
+        """Return the tags of a stack, which its resources inherit."""
         with as_unavailable(f"describe {stack.name}"):
             (found,) = self.clients.cloudformation.describe_stacks(StackName=stack.arn)["Stacks"]
         return {tag["Key"]: tag["Value"] for tag in found.get("Tags", [])}
 
     def identifiers(self, types: Collection[str]) -> Mapping[str, tuple[str, ...]]:
-        """Return by type the properties that identify a resource for import; others have none."""
+        """Return, by type, the properties that identify a resource for import."""
         resources = {f"Type{i}": {"Type": kind} for i, kind in enumerate(sorted(types))}
         with as_unavailable("ask what can be imported"):
             summary = self.clients.cloudformation.get_template_summary(
@@ -114,7 +114,7 @@ class AccountInventory:
         }
 
     def is_there(self, resource_type: str, identifier: str) -> bool:
-        """Return whether a resource of a type that can be imported still exists."""
+        """Return whether a resource of an importable type still exists."""
         looking = f"look for {resource_type} {identifier}"
         with as_unavailable(looking), suppressed("ResourceNotFoundException"):
             self.clients.cloud_control.get_resource(TypeName=resource_type, Identifier=identifier)

@@ -1,6 +1,6 @@
-"""The operations on several nodes of a live cluster at once.
+"""Operations on several nodes of a live cluster at once.
 
-Each node is accepted or refused for itself. Source: API reference of SageMaker, UpdateCluster
+AWS accepts or rejects each node separately. Source: API reference of SageMaker, UpdateCluster
 and the operations whose names begin with Batch.
 """
 
@@ -15,11 +15,11 @@ from slurmpod.aws.cluster import ClusterView, Node
 from slurmpod.aws.errors import AwsUnavailable, as_unavailable
 
 STARTED_AT_ONCE = 25
-"""Nodes that one request may reboot or replace."""
+"""The most nodes that one request may reboot or replace."""
 DELETED_AT_ONCE = 99
-"""Nodes that one request may delete; the model allows more, and support has to be asked for it."""
+"""The most nodes in one delete request; the model allows more, but only AWS Support enables it."""
 ADDED_AT_ONCE = 50
-"""Nodes that one request may add."""
+"""The most nodes that one request may add."""
 
 SAME = (
     "InstanceGroupName",
@@ -38,15 +38,15 @@ SAME = (
     "CapacityRequirements",
     "NetworkInterface",
 )
-"""What DescribeCluster and UpdateCluster call by the same name."""
+"""Fields with the same name in DescribeCluster and UpdateCluster."""
 
 Refusals = Mapping[str, str]
-"""Why nodes were refused, by instance id; those that are not in it were accepted."""
+"""Rejection reasons by instance id; nodes without one were accepted."""
 
 
 @dataclass(frozen=True)
 class SoftwareUpdate:
-    """The status of a cluster and that of a group's update; `message` says why one failed."""
+    """The status of a cluster and of a group's update; `message` is the reason of a failure."""
 
     cluster_status: str
     status: str
@@ -55,19 +55,19 @@ class SoftwareUpdate:
 
 @dataclass(frozen=True)
 class LiveNodes:
-    """The nodes of one cluster; each method raises AwsUnavailable when AWS does not do it."""
+    """The nodes of one cluster; each method raises AwsUnavailable when the request fails."""
 
     clients: AwsClients
     cluster: str
 
     def all(self) -> tuple[Node, ...]:
-        """Return all nodes, group by group, in the order of their names."""
+        """Return all nodes, by group and then by name."""
         return ClusterView(self.clients).nodes(self.cluster)
 
     def group(self, name: str) -> Mapping[str, Any]:
-        """Return a group as DescribeCluster tells it, and what that tells of its cluster.
+        """Return a group from DescribeCluster, with some fields of its cluster.
 
-        `Continuous` says how groups grow; `ClusterStatus` and `FailureMessage` go by these names.
+        These are `Continuous` (how groups grow), `ClusterStatus` and `FailureMessage`.
         """
         with as_unavailable(f"find the cluster {self.cluster}"):
             found: Any = self.clients.sagemaker.describe_cluster(ClusterName=self.cluster)
@@ -87,17 +87,17 @@ class LiveNodes:
                              instance_ids)  # fmt: skip
 
     def replace(self, instance_ids: Sequence[str]) -> Refusals:
-        """Put new instances in the places of nodes."""
+        """Replace nodes with new instances."""
         return self._started("replace", self.clients.sagemaker.batch_replace_cluster_nodes,
                              instance_ids)  # fmt: skip
 
     def delete(self, instance_ids: Sequence[str]) -> Refusals:
-        """Delete nodes; their groups are smaller from then on."""
+        """Delete nodes and shrink their groups."""
         request = self.clients.sagemaker.batch_delete_cluster_nodes
         return dict(self._batches("delete", request, instance_ids, DELETED_AT_ONCE))
 
     def resize(self, group: str, count: int) -> None:
-        """Let a group have another number of nodes, of which HyperPod chooses those that go."""
+        """Set the size of a group; HyperPod chooses the nodes to remove."""
         described = self.group(group)
         more = count - described["TargetCount"]
         if described["Continuous"] and more > 0:
@@ -109,14 +109,14 @@ class LiveNodes:
             self.clients.sagemaker.update_cluster(ClusterName=self.cluster, InstanceGroups=[wanted])
 
     def update_software(self, group: str) -> None:
-        """Let HyperPod put its newest software on all nodes of a group."""
+        """Update all nodes of a group to HyperPod's newest software."""
         with as_unavailable(f"update the software of {group}"):
             self.clients.sagemaker.update_cluster_software(
                 ClusterName=self.cluster, InstanceGroups=[{"InstanceGroupName": group}]
             )
 
     def software_update(self, group: str) -> SoftwareUpdate:
-        """Return how the last update of a group's software goes, or went."""
+        """Return the state of a group's last software update."""
         with as_unavailable(f"find the cluster {self.cluster}"):
             found: Any = self.clients.sagemaker.describe_cluster(ClusterName=self.cluster)
         for each in found["InstanceGroups"]:
@@ -144,7 +144,7 @@ class LiveNodes:
     def _batches(
         self, verb: str, request: Any, instance_ids: Sequence[str], size: int
     ) -> Iterator[tuple[str, str]]:
-        """Yield the refused ones; a request that fails as a whole refuses all that it names."""
+        """Yield the nodes that AWS rejected; if the whole request failed, all of them."""
         for first in range(0, len(instance_ids), size):
             some = instance_ids[first : first + size]
             try:

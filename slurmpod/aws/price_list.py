@@ -1,8 +1,8 @@
-"""Prices of today, from the AWS Price List API: `pricing:GetProducts` is all that it needs.
+"""Current prices from the AWS Price List API; needs only `pricing:GetProducts`.
 
 Attributes and usage types are those of AWS's own offer files (AmazonSageMaker of September 2026,
-AmazonEC2, AmazonVPC, AmazonFSx). Reserved capacity, spot and other products have usage types of
-their own and are left out.
+AmazonEC2, AmazonVPC, AmazonFSx). Reserved capacity, spot and other products have other usage types
+and are left out.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from slurmpod.plan.prices import Item, Price, Source
 
 SOURCE_NAME = "price-list-api"
 PREFIX = r"(?:[A-Z0-9]+-)?"
-"""Usage types begin with a short name of the Region, in some services not in us-east-1."""
+"""Usage types begin with a short Region name, except for some services in us-east-1."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """One question: products of a service with these attributes, and how to tell the right ones.
+    """A query for a service's products with these attributes, and a filter for the right ones.
 
-    The group of `usage_type` is the detail of the price. `unit` is AWS's name of what the price is
-    for.
+    The group of `usage_type` is the detail of the price. `unit` is AWS's name of the unit.
     """
 
     item: Item
@@ -74,14 +73,14 @@ QUERIES = (
     ),
 )
 RESERVED = "-Reserved"
-"""Usage types of capacity of training plans end so, and are sold on demand, too."""
+"""Suffix of usage types of training plan capacity, which are sold on demand, too."""
 
 
 def live_prices(clients: AwsClients, region: str) -> tuple[Price, ...]:
-    """Return what the Price List API says today of one Region.
+    """Return the current prices of one Region from the Price List API.
 
     Raises:
-        AwsUnavailable: The API cannot be asked, or tells two prices, or none, for one thing.
+        AwsUnavailable: The API does not answer, or does not return exactly one price for an item.
     """
     with as_unavailable("ask for prices"):
         return tuple(price for query in QUERIES for price in _answers(clients, query, region))
@@ -104,12 +103,14 @@ def _answers(clients: AwsClients, query: Query, region: str) -> Iterator[Price]:
                 continue
             price = _price(query, detail, region, product)
             if found.setdefault(detail, price).usd != price.usd:
-                raise AwsUnavailable(f"AWS tells two prices of {query.item} {detail} in {region}")
+                raise AwsUnavailable(
+                    f"AWS returned two prices for {query.item} {detail} in {region}"
+                )
     yield from found.values()
 
 
 def _detail(query: Query, attributes: Mapping[str, str]) -> str | None:
-    """Return of what a product is the price; None for one that is something else."""
+    """Return the detail that a product is priced for; None if it does not match."""
     usage_type = attributes.get("usagetype", "")
     if usage_type.endswith(RESERVED):
         return None
@@ -118,7 +119,7 @@ def _detail(query: Query, attributes: Mapping[str, str]) -> str | None:
 
 
 def _price(query: Query, detail: str, region: str, product: Mapping[str, Any]) -> Price:
-    """Return the price on demand that holds from the first hour or GB on."""
+    """Return the on-demand price of the first tier."""
     terms = product["terms"].get("OnDemand", {}).values()
     dimensions = [each for term in terms for each in term["priceDimensions"].values()]
     usd = {
@@ -127,7 +128,7 @@ def _price(query: Query, detail: str, region: str, product: Mapping[str, Any]) -
         if each["unit"] == query.unit and each["beginRange"] == "0"
     }
     if len(usd) != 1 or not all(usd):
-        raise AwsUnavailable(f"AWS tells no single price of {query.item} {detail} in {region}")
+        raise AwsUnavailable(f"AWS returned no single price for {query.item} {detail} in {region}")
     as_of = product.get("publicationDate", "today")[:10]
     name = f"{SOURCE_NAME}-{query.service}-{as_of}"
     source = Source(name, as_of, f"AWS Price List API, {query.service}")

@@ -1,4 +1,4 @@
-"""Questions to a workspace of Amazon Managed Service for Prometheus, signed as it wants them.
+"""Signed queries to a workspace of Amazon Managed Service for Prometheus.
 
 Source: its user guide, "Prometheus-compatible APIs".
 """
@@ -20,7 +20,7 @@ OK = 200
 
 @dataclass(frozen=True)
 class PrometheusQueries:
-    """Asks the workspace at `url`, or where the user's settings lead all AWS tools."""
+    """Queries the workspace at `url`, or the endpoint that the user's AWS settings name."""
 
     clients: AwsClients
     url: str
@@ -28,16 +28,16 @@ class PrometheusQueries:
     def range(
         self, query: str, begin: float, end: float, step_seconds: float
     ) -> list[tuple[Mapping[str, str], list[tuple[float, float]]]]:
-        """Return labels and points of all series; raises AwsUnavailable.
+        """Return the labels and points of all series; raises AwsUnavailable.
 
-        Points are seconds of the epoch and values; those that are no numbers are left out.
+        Points are pairs of epoch seconds and value; values that are not numbers are left out.
         """
         asked = {"query": query, "start": begin, "end": end, "step": step_seconds}
         answer = self._ask(f"{self._place()}/api/v1/query_range?{urlencode(asked)}")
         return [(each["metric"], list(_points(each["values"]))) for each in answer["result"]]
 
     def _ask(self, url: str) -> Any:
-        from botocore.auth import SigV4Auth  # takes longer than the rest of the command
+        from botocore.auth import SigV4Auth  # its import takes longer than the rest of the command
         from botocore.awsrequest import AWSRequest
         from botocore.httpsession import URLLib3Session
 
@@ -53,7 +53,7 @@ class PrometheusQueries:
         return json.loads(answer.text)["data"]
 
     def _place(self) -> str:
-        """Return the workspace's address, or where the user's settings lead all AWS tools."""
+        """Return the workspace's address, or the endpoint that the user's AWS settings name."""
         client = self.clients.session.client("amp", endpoint_url=self.clients.endpoint_url)
         parts, led = urlsplit(self.url.rstrip("/")), urlsplit(str(client.meta.endpoint_url))
         own = parts if f"{led.hostname}".startswith("aps.") else led

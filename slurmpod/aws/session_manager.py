@@ -1,4 +1,4 @@
-"""Sessions of Systems Manager on nodes: AWS begins them, and its plugin carries them."""
+"""Session Manager sessions on nodes: AWS starts them, and its plugin connects them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from types_boto3_ssm import SSMClient
 
 KEYS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
-"""What a terminal sends for Ctrl-C, Ctrl-\\ and Ctrl-Z."""
+"""The control characters of Ctrl-C, Ctrl-\\ and Ctrl-Z."""
 
 
 @dataclass(frozen=True)
 class SessionRequest:
-    """What a session is for: a node, the session's document, and a command for that document.
+    """A session to open: the node, the session document, and the document's command.
 
-    Without a document it is the account's own for shells.
+    Without a document, the account's default shell document is used.
     """
 
     target: str
@@ -47,15 +47,15 @@ class SessionManager:
     clients: AwsClients
 
     def open(self, request: SessionRequest, terminal: int | None = None) -> OpenSession:
-        """Begin a session in a terminal of its own or, with None, in ours; use it with `with`.
+        """Start a session in its own terminal, or in the current one if `terminal` is None.
 
-        In ours, Ctrl-C and its like are for what runs on the node, from before the plugin starts:
-        here they would end the session. The AWS CLI does the same (1.46, compat.py).
+        Use it with `with`. In the current terminal, Ctrl-C and its like go to the node's program
+        from the start: they would end the session. The AWS CLI does the same (1.46, compat.py).
 
         Raises:
-            AwsUnavailable: The plugin cannot be run, or AWS begins no session.
+            AwsUnavailable: The plugin cannot be run, or AWS does not start a session.
         """
-        plugin = SessionPlugin.found()  # before AWS begins what nobody could carry
+        plugin = SessionPlugin.found()  # before AWS starts a session that could not connect
         with as_unavailable(f"open a session on {request.target}"):
             client = self.clients.ssm
             begun = client.start_session(**request.parameters)
@@ -80,7 +80,7 @@ class SessionManager:
 
 
 class OpenSession:
-    """A session that goes on. At the end of `with` AWS ends it, unless that is done already."""
+    """A running session. AWS ends it at the end of `with`, unless it has ended already."""
 
     def __init__(
         self,
@@ -98,11 +98,11 @@ class OpenSession:
         self._leads_group = leads_group
 
     def wait(self) -> int:
-        """Wait for the end; return the plugin's exit status, which tells nothing of the node."""
+        """Wait for the end; return the plugin's exit code, not that of the command on the node."""
         return self._process.wait()
 
     def end(self) -> None:
-        """Let the plugin end now; where it has a terminal of its own, with all that it started."""
+        """Stop the plugin; in its own terminal, with all processes that it started."""
         if not self._leads_group:
             self._process.terminate()
             return
@@ -130,6 +130,6 @@ def _keys_for_the_node() -> Iterator[None]:
 
 
 def _terminate(client: SSMClient, id_: str) -> None:
-    """Let AWS end a session; one that it does not end now ends when nothing happens in it."""
+    """Have AWS end a session; if that fails, it ends by its idle timeout."""
     with suppress(AwsUnavailable), as_unavailable("end a session"):
         client.terminate_session(SessionId=id_)

@@ -1,7 +1,7 @@
-"""AWS's Session Manager plugin on this computer, which carries a session that AWS has begun.
+"""AWS's Session Manager plugin on this computer, which connects a session that AWS has started.
 
-It is started as the AWS CLI starts it (aws-cli 1.46, customizations/sessionmanager.py). What it
-makes of its arguments stands in its own source (aws/session-manager-plugin, session.go).
+It is started as the AWS CLI starts it (aws-cli 1.46, customizations/sessionmanager.py). The
+plugin's own source shows how it reads its arguments (aws/session-manager-plugin, session.go).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ INSTALLATION = (
 IS_MISSING = f"sessions on nodes need AWS's Session Manager plugin on this computer: {INSTALLATION}"
 
 RESPONSE = "AWS_SSM_START_SESSION_RESPONSE"
-"""The variable with what StartSession answered: a token is in it, and everybody on a computer may
-read the arguments of a process."""
+"""The variable for the answer of StartSession: the answer has a token, and every user of a
+computer may read the arguments of a process."""
 
 LAST_WITHOUT_VARIABLE = (1, 2, 497, 0)
-"""The last version that takes the answer itself, and not the name of a variable."""
+"""The last version that takes the answer itself instead of a variable's name."""
 
 PROFILE = ""
-"""The plugin takes the profile from the variables of the shell, as we do."""
+"""The plugin reads the profile from the shell's variables, as slurmpod does."""
 
 _VERSION = re.compile(r"\d+(\.\d+){0,3}")
 
@@ -47,7 +47,7 @@ class SessionPlugin:
 
     @classmethod
     def found(cls) -> Self:
-        """Return the plugin of this shell; raises AwsUnavailable where none can be run."""
+        """Return the installed plugin; raises AwsUnavailable if none can be run."""
         program = shutil.which(NAME)
         if program is None:
             raise AwsUnavailable(IS_MISSING)
@@ -61,20 +61,22 @@ class SessionPlugin:
         endpoint: str,
         terminal: int | None,
     ) -> subprocess.Popen[bytes]:
-        """Let the plugin carry a session, in a terminal of its own or, with None, in ours.
+        """Start the plugin for a session, in its own terminal or, with None, in the current one.
 
         Args:
-            answer: What StartSession answered.
-            parameters: What it was asked.
-            region: The Region that was asked.
-            endpoint: The URL where it was asked.
+            answer: The answer of StartSession.
+            parameters: The parameters of StartSession.
+            region: The Region of the request.
+            endpoint: The URL of the request.
             terminal: The descriptor of the session's own terminal.
 
         Raises:
             AwsUnavailable: The plugin cannot be run.
         """
-        told = json.dumps(answer)
-        given, variables = (RESPONSE, {RESPONSE: told}) if self.takes_variable else (told, {})
+        response = json.dumps(answer)
+        given, variables = (
+            (RESPONSE, {RESPONSE: response}) if self.takes_variable else (response, {})
+        )
         asked = json.dumps(parameters)
         try:
             return subprocess.Popen(
@@ -83,7 +85,7 @@ class SessionPlugin:
                 stdin=terminal,
                 stdout=terminal,
                 stderr=terminal,
-                start_new_session=terminal is not None,  # Ctrl-C is ours: we tell it to end
+                start_new_session=terminal is not None,  # Ctrl-C: slurmpod stops the plugin
             )
         except OSError as error:
             raise _unusable(self.program, error) from error
@@ -91,15 +93,15 @@ class SessionPlugin:
 
 @cache
 def _takes_variable(program: str) -> bool:
-    """Ask the plugin for its version; raises AwsUnavailable where it cannot be run."""
+    """Ask the plugin for its version; raises AwsUnavailable if it cannot be run."""
     command = [program, "--version"]
     try:
-        told = subprocess.run(
+        printed = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
     except OSError as error:
         raise _unusable(program, error) from error
-    version = told.stdout.strip()
+    version = printed.stdout.strip()
     is_known = _VERSION.fullmatch(version) is not None
     return is_known and tuple(map(int, version.split("."))) > LAST_WITHOUT_VARIABLE
 

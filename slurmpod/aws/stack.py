@@ -1,4 +1,4 @@
-"""A stack that an account has."""
+"""A deployed stack."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Stack:
-    """A CloudFormation stack: its status, why it failed (empty if it did not), and its outputs.
+    """A CloudFormation stack: its status, failure reason (empty if none) and outputs.
 
     `changed` is when its last creation or update began, in ISO 8601.
     """

@@ -1,4 +1,4 @@
-"""What CloudFormation did with a stack last, resource by resource, with times."""
+"""The last run of CloudFormation on a stack, resource by resource, with times."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable
 
 BEGINS = ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS", "IMPORT_IN_PROGRESS")
-"""With one of these of the stack itself begins what CloudFormation does with it (API reference)."""
+"""A run begins with one of these statuses of the stack itself (API reference)."""
 
 ENDS = ("_COMPLETE", "_FAILED", "_SKIPPED")
 
 
 @dataclass(frozen=True)
 class ResourceRun:
-    """The work on one resource; `ended` is None while it goes on, `reason` why it failed."""
+    """The work on one resource; `ended` is None while it goes on, `reason` is why it failed."""
 
     logical_id: str
     type: str
@@ -30,7 +30,7 @@ class ResourceRun:
 
 @dataclass(frozen=True)
 class StackRun:
-    """The last creation, update or deletion of a stack; its resources as they were begun."""
+    """The last creation, update or deletion of a stack; its resources by start time."""
 
     stack: str
     began: datetime
@@ -41,17 +41,17 @@ class StackRun:
 
 @dataclass(frozen=True)
 class StackEvents:
-    """Questions to one account and Region; each raises AwsUnavailable when AWS does not answer."""
+    """Queries to one account and Region; each raises AwsUnavailable when AWS does not answer."""
 
     clients: AwsClients
 
     def last_runs(self, stacks: Iterable[str]) -> tuple[StackRun, ...]:
-        """Return what was done last with each of the stacks, which all have to be there."""
+        """Return the last run of each stack; all of them must exist."""
         runs = (self._last_run(stack) for stack in stacks)
         return tuple(run for run in runs if run)
 
     def first_failure(self, stack: str) -> str:
-        """Return which resource failed first in what was done last, and why; empty if none did."""
+        """Return the resource that failed first in the last run, and why; empty if none did."""
         failed = (
             f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason', '')}"
             for event in self._of_last_run(stack)
@@ -63,7 +63,7 @@ class StackEvents:
         return run_of(stack, self._of_last_run(stack))
 
     def _of_last_run(self, stack: str) -> tuple[Mapping[str, Any], ...]:
-        """Return the events since what was done last began, the oldest first."""
+        """Return the events of the last run, oldest first."""
         with as_unavailable(f"read what happened to {stack}"):
             pages = self.clients.cloudformation.get_paginator("describe_stack_events").paginate(
                 StackName=stack
@@ -72,7 +72,7 @@ class StackEvents:
 
 
 def _back_to_the_beginning(pages: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield events, the newest first, up to the one with which the last run began."""
+    """Yield the events of the last run, newest first."""
     for page in pages:
         for event in page["StackEvents"]:
             yield event
@@ -81,14 +81,14 @@ def _back_to_the_beginning(pages: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def run_of(stack: str, events: Sequence[Mapping[str, Any]]) -> StackRun | None:
-    """Fold the events of one run, the oldest first; None where there is none."""
+    """Combine the events of one run, oldest first; None without events."""
     by_resource: dict[str, list[Mapping[str, Any]]] = {}
     own = [event for event in events if _is_of_stack(event)]
     for event in events:
         if not _is_of_stack(event):
             by_resource.setdefault(event["LogicalResourceId"], []).append(event)
     if not own or own[0]["ResourceStatus"] not in BEGINS:
-        return None  # nothing but a change set that waits for somebody to look at it
+        return None  # only a change set that waits for review
     whole = _resource_run(own)
     resources = tuple(map(_resource_run, by_resource.values()))
     return StackRun(stack, whole.began, whole.ended, whole.status, resources)
@@ -99,7 +99,7 @@ def _is_of_stack(event: Mapping[str, Any]) -> bool:
 
 
 def _resource_run(events: Sequence[Mapping[str, Any]]) -> ResourceRun:
-    """Fold the events of one resource; one that failed stays failed, whatever was done after."""
+    """Combine the events of one resource; one that failed stays failed, whatever came after."""
     last = events[-1]
     failed = next((each for each in events if each["ResourceStatus"].endswith("_FAILED")), None)
     return ResourceRun(

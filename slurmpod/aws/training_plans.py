@@ -1,4 +1,4 @@
-"""Training plans of SageMaker: what is offered, what is there, and buying.
+"""Training plans of SageMaker: searching, listing and buying.
 
 Source: API reference, SearchTrainingPlanOfferings, CreateTrainingPlan, ListTrainingPlans,
 ExtendTrainingPlan and DescribeTrainingPlanExtensionHistory.
@@ -20,25 +20,25 @@ HYPERPOD = "hyperpod-cluster"
 
 @dataclass(frozen=True)
 class Fee:
-    """What is due at once; `amount` is None where AWS tells none."""
+    """The upfront price; `amount` is None if AWS does not report it."""
 
     amount: Decimal | None
     currency: str
 
     @property
     def text(self) -> str:
-        """Return it as people write it."""
+        """Return the amount with its currency."""
         if self.amount is None:
-            return "price not told"
+            return "price not reported"
         return f"{self.amount:,.2f} {self.currency}".rstrip()
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is searched for; `days` are those for which the nodes are wanted.
+    """A search request; `days` are the durations to search for.
 
-    `servers` are the UltraServers that have such nodes, and how many of them have that many: each
-    is searched for, in place of nodes.
+    `servers` are the UltraServer types with such nodes, with the number of servers for that many
+    nodes: if there are any, each is searched for instead of nodes.
     """
 
     instance_type: str
@@ -50,7 +50,7 @@ class Wanted:
 
     @property
     def kinds(self) -> Sequence[Mapping[str, Any]]:
-        """Return what SearchTrainingPlanOfferings takes for each search."""
+        """Return the parameters of SearchTrainingPlanOfferings for each search."""
         servers = self.servers.items()
         return [
             {"UltraServerType": name, "UltraServerCount": count} for name, count in servers
@@ -59,7 +59,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Part:
-    """A time in which a plan has its nodes, and where; between two parts it has none."""
+    """A period in which a plan has its nodes, and their zone; between two parts it has none."""
 
     zone: str
     starts: datetime | None
@@ -77,12 +77,12 @@ class Offer:
     fee: Fee
     parts: tuple[Part, ...]
     server: str = ""
-    """The UltraServer whose instances its nodes are, if any."""
+    """The UltraServer type of its nodes, if any."""
 
 
 @dataclass(frozen=True)
 class Prolongation:
-    """More time for a plan: offered, or bought with a `status` and that of its `payment`."""
+    """An extension of a plan: offered, or bought with its `status` and `payment` status."""
 
     id: str
     zone: str
@@ -96,7 +96,7 @@ class Prolongation:
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan of the account in the Region."""
+    """A training plan of the account in the Region."""
 
     name: str
     arn: str
@@ -118,7 +118,7 @@ class TrainingPlans:
     clients: AwsClients
 
     def offers(self, wanted: Wanted) -> tuple[Offer, ...]:
-        """Return what HyperPod can be given now, as AWS sorts it."""
+        """Return the plans that HyperPod can use now, in AWS's order."""
         asked: dict[str, Any] = {
             "DurationHours": wanted.days * 24,
             "TargetResources": [HYPERPOD],
@@ -138,7 +138,7 @@ class TrainingPlans:
         return tuple(map(_offer, found))
 
     def buy(self, name: str, offer_id: str, tags: Mapping[str, str]) -> str:
-        """Buy a plan; return its ARN. There is no way back."""
+        """Buy a plan and return its ARN. A purchase cannot be undone."""
         listed = [{"Key": key, "Value": value} for key, value in tags.items()]
         with as_unavailable(f"buy the training plan {name}"):
             arn: str = self._sagemaker.create_training_plan(
@@ -147,14 +147,14 @@ class TrainingPlans:
         return arn
 
     def all(self) -> tuple[Plan, ...]:
-        """Return all plans, also those that have ended."""
+        """Return all plans, including those that have ended."""
         with as_unavailable("list the training plans"):
             pages = self._sagemaker.get_paginator("list_training_plans").paginate()
             found = [plan for page in pages for plan in page["TrainingPlanSummaries"]]
         return tuple(map(_plan, found))
 
     def prolongations(self, arn: str, days: int) -> tuple[Prolongation, ...]:
-        """Return how a plan can be prolonged by so many days."""
+        """Return the offers to extend a plan by this many days."""
         with as_unavailable("search extensions of the training plan"):
             found = self._sagemaker.search_training_plan_offerings(
                 TrainingPlanArn=arn, DurationHours=days * 24, TargetResources=[HYPERPOD]
@@ -162,7 +162,7 @@ class TrainingPlans:
         return tuple(map(_prolongation, found.get("TrainingPlanExtensionOfferings", ())))
 
     def extend(self, offer_id: str) -> tuple[Prolongation, ...]:
-        """Prolong a plan; return all of its extensions, this one among them."""
+        """Extend a plan; return all of its extensions, including this one."""
         with as_unavailable("extend the training plan"):
             found = self._sagemaker.extend_training_plan(TrainingPlanExtensionOfferingId=offer_id)
         return tuple(map(_prolongation, found["TrainingPlanExtensions"]))

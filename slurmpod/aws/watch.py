@@ -1,4 +1,4 @@
-"""What CloudWatch and Budgets know of an environment: alarms, throughput, and money."""
+"""An environment's alarms, throughput and spend, from CloudWatch and Budgets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slurmpod.aws.errors import as_unavailable
 PERIOD_SECONDS = 300
 READ, WRITE = "DataReadBytes", "DataWriteBytes"
 ALARMS_AT_ONCE = 100
-"""The most names that DescribeAlarms takes (API reference)."""
+"""The most names in one DescribeAlarms request (API reference)."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Throughput:
-    """What went through a file system within the last minutes, in bytes per second."""
+    """Throughput of a file system over the last minutes, in bytes per second."""
 
     read: float
     written: float
@@ -36,7 +36,7 @@ class Throughput:
 
 @dataclass(frozen=True)
 class Spent:
-    """What this month has cost so far, and may cost, as the account's billing says."""
+    """The actual and forecast cost of this month, from the account's billing."""
 
     usd: float
     limit_usd: float
@@ -44,12 +44,12 @@ class Spent:
 
 @dataclass(frozen=True)
 class Watch:
-    """Questions to one account and Region; each raises AwsUnavailable when AWS does not answer."""
+    """Queries to one account and Region; each raises AwsUnavailable when AWS does not answer."""
 
     clients: AwsClients
 
     def alarms(self, names: Sequence[str]) -> tuple[Alarm, ...]:
-        """Return the alarms of these names."""
+        """Return the alarms with these names."""
         found: list[Any] = []
         with as_unavailable("describe the alarms"):
             for first in range(0, len(names), ALARMS_AT_ONCE):
@@ -68,9 +68,9 @@ class Watch:
         )
 
     def throughput(self, ids: Collection[str], now: datetime) -> Mapping[str, Throughput]:
-        """Return the throughput of FSx file systems by id; those without figures are left out.
+        """Return the throughput of FSx file systems by id, without those that have no data.
 
-        It is that of the last five minutes that are over: later figures are not complete.
+        It covers the five minutes that ended last: later figures are not complete.
         """
         if not ids:
             return {}
@@ -96,7 +96,7 @@ class Watch:
         }
 
     def spent(self, account: str, budget: str) -> Spent:
-        """Return what a budget has counted this month; asking costs nothing."""
+        """Return the spend of this month from a budget; the query is free."""
         with as_unavailable("read the budget"):
             found = self.clients.budgets.describe_budget(AccountId=account, BudgetName=budget)
         limit = found["Budget"]["BudgetLimit"]["Amount"]

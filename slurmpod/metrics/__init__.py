@@ -1,1 +1,1 @@
-"""Recording rules, alert rules and dashboards of the nodes' metrics. All of it is pure."""
+"""Recording rules, alert rules and dashboards for the nodes' metrics. Pure."""

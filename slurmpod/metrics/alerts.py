@@ -1,11 +1,11 @@
-"""The alerts: what is wrong, how bad that is, and what to do about it.
+"""The alerts: the problem, its severity and the remedy.
 
-Each environment has a workspace of its own, so that every series is of its cluster. What several
-nodes see (two controllers the queue, all nodes a shared file system) is brought together by max or
-min.
+Each environment has its own workspace, so every series belongs to its cluster. Values that
+several nodes report (two controllers the queue, all nodes a shared file system) are combined by max
+or min.
 
-Trouble that a replaced node takes with it (XID and ECC errors are counted since the boot) is told
-for as long as the node has it, not only when it happens: a series that begins has no increase.
+Trouble that goes away with the node (XID and ECC errors are counted since boot) is reported for as
+long as the node has it, not only when it happens: a new series has no increase.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOST_BY_EFA = "rdma_read_wr_err|rdma_write_wr_err|unresponsive_remote_events"
 
 @dataclass(frozen=True)
 class Alert:
-    """A condition that somebody is told of when it has lasted for `minutes`.
+    """A condition that raises an alert after `minutes`.
 
     `summary` and `action` may use labels of the condition, as Prometheus' templates do.
     """
@@ -56,7 +56,7 @@ SLURM_ALERTS = (
         "absent(slurmpod_slurmctld_up)",
         15,
         "The controller sends no metrics",
-        "Look whether the controller is there, and at 'journalctl -u slurmpod-metrics-agent'.",
+        "Check that the controller runs, and look at 'journalctl -u slurmpod-metrics-agent'.",
     ),
     Alert(
         "ManyNodesDown",
@@ -114,7 +114,7 @@ SLURM_ALERTS = (
         "warning",
         "max(slurmpod_slurm_dbd_queue) > 1000",
         15,
-        "slurmctld does not get rid of job records",
+        "slurmctld cannot deliver job records",
         "Look at slurmdbd and its database; at 10000 waiting records some are lost.",
     ),
 )
@@ -142,7 +142,7 @@ ACCELERATOR_ALERTS = (
         "count by (node) (max by (node, gpu) (slurmpod_gpu_info))"
         ' < on (node) max by (node) (slurmpod_slurm_node_gpus{use="all"})',
         10,
-        "{{ $labels.node }} has fewer GPUs than Slurm thinks",
+        "{{ $labels.node }} has fewer GPUs than Slurm expects",
         "Look at 'nvidia-smi' on the node; replace it.",
     ),
     Alert(
@@ -207,7 +207,7 @@ NODE_ALERTS = (
         f" / node_filesystem_size_bytes{{{LOCAL}}}) < 0.05",
         10,
         "{{ $labels.mountpoint }} of {{ $labels.node }} is nearly full",
-        "Look what jobs leave there; a full disk fails jobs and logs.",
+        "Look at what jobs leave there; a full disk fails jobs and logs.",
     ),
     Alert(
         "NodeDiskReadOnly",
@@ -224,7 +224,7 @@ NODE_ALERTS = (
         " or max by (node) (node_timex_sync_status) == 0",
         10,
         "The clock of {{ $labels.node }} is wrong",
-        "Look at 'chronyc tracking' on the node; munge refuses nodes whose clocks differ much.",
+        "Look at 'chronyc tracking' on the node; munge refuses nodes whose clocks differ too much.",
     ),
     Alert(
         "CollectorFails",
@@ -247,7 +247,7 @@ NODE_ALERTS = (
         "info",
         "max by (node) (increase(node_vmstat_oom_kill[10m])) > 0",
         0,
-        "A process of {{ $labels.node }} was killed for want of memory",
+        "A process of {{ $labels.node }} was killed because memory ran out",
         "Look at the job that ran there.",
     ),
 )

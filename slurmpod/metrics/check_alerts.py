@@ -1,4 +1,4 @@
-"""The alerts of checks of idle nodes: somebody's hardware is bad, or nobody looks any more."""
+"""The alerts of checks of idle nodes: a node fails a check, or the checks have stopped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHECK_ALERTS = (
         "max by (node, check) (slurmpod_check_failed) == 1",
         0,
         "{{ $labels.node }} fails a check of idle nodes: {{ $labels.check }}",
-        "Look at 'slurmpod node check ENV {{ $labels.node }} --history'; mend or replace the node.",
+        "Look at 'slurmpod node check ENV {{ $labels.node }} --history'; repair or replace it.",
     ),
     Alert(
         "ChecksStopped",

@@ -1,6 +1,6 @@
-"""The panels of checks of idle nodes: who fails, who did again and again, what was measured.
+"""The panels of checks of idle nodes: failures, repeated failures and measurements.
 
-Two controllers may have seen the same nodes; the higher number is brought forward.
+Two controllers may have seen the same nodes; the higher number is shown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dashboards as Grafana takes them: the only user of its foundation SDK."""
+"""Dashboards as JSON for Grafana; the only module that uses its foundation SDK."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slurmpod.metrics.panel import Dashboard, Form, Panel
 
 DATA_SOURCE = DataSourceRef(type_val="prometheus", uid="slurmpod-prometheus")
 COLUMNS = 24
-"""The width of a dashboard, in Grafana's measure."""
+"""The width of a dashboard, in Grafana's grid units."""
 
 SIZES = {Form.NUMBER: (6, 4), Form.GRAPH: (12, 8), Form.STACK: (12, 8)}
 """Widths and heights of panels."""
@@ -24,7 +24,7 @@ STACK_OPACITY = 30
 
 
 def dashboard_json(dashboard: Dashboard, environment: str) -> str:
-    """Return the dashboard as JSON, always the same for the same dashboard."""
+    """Return the dashboard as JSON; the same dashboard gives the same text."""
     page = (
         grafana.Dashboard(f"{environment}: {dashboard.title}")
         .uid(dashboard.uid)
@@ -48,7 +48,7 @@ def _node_variable() -> grafana.QueryVariable:
         .datasource(DATA_SOURCE)
         .query('label_values(up{job="node"}, node)')
         .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
-        .multi(True)  # the SDK's form
+        .multi(True)  # the SDK's signature
         .include_all(True)
         .all_value(".*")
     )

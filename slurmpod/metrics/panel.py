@@ -1,4 +1,4 @@
-"""Panels of dashboards, before they are Grafana's: queries, and who has the metrics."""
+"""Panels of dashboards, independent of Grafana: their queries, and the nodes with the metrics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Subject(Enum):
-    """The thing that a node must have for a panel to show something."""
+    """The hardware or software that a node needs for a panel to have data."""
 
     EVERY_NODE = "every node"
     CONTROLLER = "controller"
@@ -19,7 +19,7 @@ class Subject(Enum):
 
 
 class Form(Enum):
-    """The form in which a panel shows its values: as they went, or only as they are."""
+    """The form of a panel: values over time, or only the current ones."""
 
     GRAPH = "graph"
     STACK = "stack"
@@ -30,11 +30,11 @@ class Form(Enum):
 class Panel:
     """One panel; `unit` is Grafana's name for it. `maximum` is the end of the scale, if known.
 
-    `queries` are expressions in PromQL by their legends, which name series by their labels, as
-    `{{label}}`. `$node` stands for the nodes that the reader chose, `$__rate_interval` for a time
-    in which a counter has surely been seen several times.
+    `queries` are PromQL expressions by legend; a legend names series by their labels, as
+    `{{label}}`. `$node` is replaced by the nodes that the reader chose, `$__rate_interval` by a
+    time long enough for several samples of a counter.
 
-    `may_be_empty` says that a sound cluster has no such series: errors, jobs that wait.
+    `may_be_empty` is true if a healthy cluster may have no such series: errors, waiting jobs.
     """
 
     title: str

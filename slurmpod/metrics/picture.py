@@ -1,6 +1,6 @@
-"""Panels of dashboards as pictures (SVG), from what their queries found. Pure.
+"""Panels of dashboards as pictures (SVG), from the results of their queries. Pure.
 
-Grafana draws the same panels better; this is for where there is none: rehearsals and reports.
+Grafana draws the same panels better; these are for rehearsals and reports, which have no Grafana.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _SUFFIXES = {"celsius": " °C", "watt": " W", "s": " s"}
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a panel: its name, and points of seconds of the epoch and values, in order."""
+    """One line of a panel: its name, and points of epoch seconds and values, in order."""
 
     name: str
     points: Sequence[tuple[float, float]]
 
 
 def series_name(legend: str, labels: Mapping[str, str]) -> str:
-    """Return a panel's legend with the labels of one series in it."""
+    """Return a panel's legend with the labels of one series filled in."""
     return _LABEL.sub(lambda found: labels.get(found[1], ""), legend)
 
 
@@ -52,7 +52,7 @@ def panel_picture(panel: Panel, series: Sequence[Series]) -> str:
 
 
 def dashboard_picture(dashboard: Dashboard, found: Mapping[str, Sequence[Series]]) -> str:
-    """Return one picture of all panels, in rows; `found` has series by the panels' titles."""
+    """Return one picture of all panels, in rows; `found` has series by panel title."""
     rows = -(-len(dashboard.panels) // COLUMNS)
     page = _svg(COLUMNS * (WIDTH + GAP) + GAP, rows * (HEIGHT + GAP) + 40)
     _write(page, dashboard.title, x=GAP, y=26, style="font-size:17px")
@@ -96,7 +96,7 @@ def _panel(panel: Panel, series: Sequence[Series]) -> ElementTree.Element:
 
 
 def _draw_numbers(picture: ElementTree.Element, panel: Panel, series: Sequence[Series]) -> None:
-    """Write the last value of each series, as large as there is room."""
+    """Write the last value of each series, as large as fits."""
     step = WIDTH / len(series)
     for number, each in enumerate(series):
         x = step * (number + 0.5)
@@ -107,7 +107,7 @@ def _draw_numbers(picture: ElementTree.Element, panel: Panel, series: Sequence[S
 
 
 def _draw_lines(picture: ElementTree.Element, panel: Panel, series: Sequence[Series]) -> None:
-    """Draw axes, a line for each series, stacked where the panel says so, and a legend."""
+    """Draw axes, a line for each series (stacked if the panel says so) and a legend."""
     lines = list(_stacked(series)) if panel.form is Form.STACK else list(series)
     values = [value for line in lines for _, value in line.points]
     times = [second for line in lines for second, _ in line.points]
@@ -125,7 +125,7 @@ def _draw_lines(picture: ElementTree.Element, panel: Panel, series: Sequence[Ser
 
 @dataclass(frozen=True)
 class _Frame:
-    """The part of time and values that a panel shows, and where on the picture it is."""
+    """The range of times and values that a panel shows, and its place in the picture."""
 
     begin: float
     end: float
@@ -165,7 +165,7 @@ def _draw_legend(picture: ElementTree.Element, names: Sequence[str]) -> None:
 
 
 def _stacked(series: Sequence[Series]) -> Iterator[Series]:
-    """Yield each series on top of those before it; at a time that one lacks, it adds nothing."""
+    """Yield each series stacked on those before it; a missing point adds nothing."""
     below: dict[float, float] = {}
     for each in series:
         for second, value in each.points:

@@ -1,8 +1,8 @@
-"""Configuration of a workspace of Prometheus: recordings, the rules file, the alert manager.
+"""Configuration of a Prometheus workspace: recording rules, the rules file, the alert manager.
 
-Recordings are series that are computed once and looked at often; their names have the form
+Recording rules compute often-used series once; their names have the form
 `level:metric:operations` (Prometheus, "Recording rules"). Windows are five times the longest
-interval between two samples that an environment may have.
+interval between two samples that an environment may set.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from slurmpod.metrics.check_alerts import CHECK_ALERTS
 
 @dataclass(frozen=True)
 class Recording:
-    """A series, and the expression that gives it."""
+    """A series and its expression."""
 
     name: str
     expression: str
@@ -29,7 +29,7 @@ class Recording:
 
 HELD = "max by (node, gpu, slurm_job, user) (slurmpod_gpu_job)"
 HELD_AN_HOUR_AGO = "max by (node, gpu, slurm_job, user) (slurmpod_gpu_job offset 1h)"
-"""What a GPU did before the job had it does not count."""
+"""Excludes the GPU's activity before the job held it."""
 
 RECORDINGS = (
     Recording(
@@ -111,9 +111,9 @@ MESSAGE = (
 
 
 def alert_manager_definition(environment: str, region: str, topic_arns: Mapping[str, str]) -> str:
-    """Return the definition, for topics by severity; values may be known later only.
+    """Return the definition, for topics by severity; their values may be unresolved CDK tokens.
 
-    Its form is AWS's: the configuration is a text in a text. Source: Amazon Managed Service for
+    In AWS's format, the configuration is a string within YAML. Source: Amazon Managed Service for
     Prometheus user guide, "Create an alert manager configuration".
     """
     receivers = [_receiver(each, environment, region, topic_arns[each]) for each in SEVERITIES]

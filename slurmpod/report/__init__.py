@@ -1,1 +1,1 @@
-"""One page of HTML about an environment: what is planned, what happened, and what is now."""
+"""One HTML page about an environment: its plan, its last deployment and its current state."""

@@ -12,7 +12,7 @@ MOST_GROUPS = 8
 
 @dataclass(frozen=True)
 class Card:
-    """What a card shows, before it has a place; `ids` are the names by which flows know it."""
+    """The content of a card, before layout; flows refer to it by its `ids`."""
 
     kind: str
     zone: str

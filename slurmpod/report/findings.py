@@ -1,4 +1,4 @@
-"""What rules and security packs say of an environment, and what is accepted with which reason."""
+"""Findings of rules and security packs on an environment, and the reasons for accepted ones."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from slurmpod.rules.areas import rule_by_id
 from slurmpod.rules.check import Sound
 
 ACCEPTED_FILE = Path(__file__).parents[1] / "data" / "accepted_findings.json"
-"""Made of the waivers of the stacks by `make golden`: see `tools/accepted_findings.py`."""
+"""Generated from the stacks' waivers by `make golden`: see `tools/accepted_findings.py`."""
 
 
 @dataclass(frozen=True)
 class Suppressed:
-    """A warning that the file accepts: the rule, what it is about, and the user's reason."""
+    """A warning that the file accepts: the rule, its subject and the user's reason."""
 
     rule: str
     title: str
@@ -27,7 +27,7 @@ class Suppressed:
 
 @dataclass(frozen=True)
 class Accepted:
-    """Findings of cdk-nag that slurmpod's own stacks accept; a star stands for several packs."""
+    """Findings of cdk-nag that slurmpod's own stacks accept; a star means several packs."""
 
     rules: tuple[str, ...]
     stacks: tuple[str, ...]
@@ -36,7 +36,7 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Findings:
-    """All findings; there are no errors, because nothing is made of a file with errors."""
+    """All findings; none is an error, because a file with errors is not rendered."""
 
     warnings: tuple[Problem, ...]
     suppressed: tuple[Suppressed, ...]
@@ -44,7 +44,7 @@ class Findings:
 
 
 def findings_of(sound: Sound) -> Findings:
-    """Return what is to be known of an environment; reads the data that comes with slurmpod."""
+    """Return the findings on an environment; reads the data that comes with slurmpod."""
     return Findings(
         sound.warnings,
         tuple(
@@ -56,7 +56,7 @@ def findings_of(sound: Sound) -> Findings:
 
 
 def accepted_in(resolved: Resolved, rows: Any) -> tuple[Accepted, ...]:
-    """Return those of the accepted findings that stacks of this environment can have."""
+    """Return the accepted findings that stacks of this environment can have."""
     there = {name.removeprefix(f"{resolved.name}-") for name in resolved.stacks.in_order()}
     return tuple(
         Accepted(tuple(row["rules"]), stacks, row["reason"])
@@ -67,4 +67,4 @@ def accepted_in(resolved: Resolved, rows: Any) -> tuple[Accepted, ...]:
 
 def _title(rule: str) -> str:
     found = rule_by_id(rule)
-    return found.title if found else "a check of what only the account knows"
+    return found.title if found else "a check that needs the account"

@@ -19,7 +19,7 @@ PEOPLE, INTERNET, AWS, S3, DIRECTORY = "people", "internet", "AWS services", "S3
 
 
 class Side(StrEnum):
-    """Where the other end of a flow is."""
+    """The side on which the other end of a flow is."""
 
     INSIDE = "inside"
     ABOVE = "above"
@@ -28,9 +28,9 @@ class Side(StrEnum):
 
 @dataclass(frozen=True)
 class Flow:
-    """Traffic of one kind: what it is, its ports, which groups take part, and with whom else.
+    """Traffic of one kind: its purpose, its ports, the groups that take part and the other ends.
 
-    `ends` are ids of things that are no groups: mount paths, or one of the names above.
+    `ends` are ids of anything other than groups: mount paths, or one of the names above.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Flow:
 
 
 def flows(resolved: Resolved) -> tuple[Flow, ...]:
-    """Return all flows, in the order in which people ask for them."""
+    """Return all flows, the ones that people ask about first."""
     return (
         *_people(resolved),
         *_internet(resolved),
@@ -92,7 +92,7 @@ def _slurm(resolved: Resolved) -> Iterator[Flow]:
         if group.facts and group.facts.efa_interfaces
     )
     if fast:
-        why = "collective communication among workers, past the kernel"
+        why = "collective communication among workers, bypassing the kernel"
         yield Flow("EFA", "own protocol", fast, (), why)
 
 

@@ -1,4 +1,4 @@
-"""Asks AWS and Slurm what happened to an environment, and what is there now. Only reads."""
+"""Reads from AWS and Slurm how an environment was deployed and its current state. Read-only."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from slurmpod.resolve import Resolved
 
 @dataclass(frozen=True)
 class Askers:
-    """Everybody who is asked."""
+    """All clients."""
 
     account: AwsAccount
     sources: Sources
@@ -51,10 +51,10 @@ class Askers:
 
 
 class NoSessions(NodeSessions):
-    """What stands for sessions where there is no node to open one on."""
+    """Takes the place of Session Manager if there is no node to open a session on."""
 
     def output(self, *_: object) -> str:
-        """Refuse; raises AwsUnavailable."""
+        """Refuse the session; raises AwsUnavailable."""
         raise AwsUnavailable(NO_NODES)
 
 
@@ -62,7 +62,7 @@ NO_NODES = "the rehearsal is cloud-only: it has no nodes"
 
 
 def askers(clients: AwsClients, *, has_nodes: bool) -> Askers:
-    """Return who tells of one account and Region."""
+    """Return the clients for one account and Region."""
     sessions = NodeSessions(clients) if has_nodes else NoSessions(clients)
     metrics = partial(PrometheusQueries, clients)
     sources = Sources(clients, Watch(clients), sessions, metrics)
@@ -76,17 +76,17 @@ def askers(clients: AwsClients, *, has_nodes: bool) -> Askers:
     )
 
 
-NOTHING_DEPLOYED = "nothing is deployed: there is no stack of this environment"
+NOTHING_DEPLOYED = "nothing is deployed: no stack of this environment exists"
 
 
 def record_of(
     asked: Askers, resolved: Resolved, now: datetime, rehearsed: Rehearsed | None
 ) -> Record:
-    """Ask for everything.
+    """Read everything.
 
     Raises:
-        AwsUnavailable: Nothing can be asked, the credentials are of another account, or nothing is
-            deployed.
+        AwsUnavailable: AWS does not answer, the credentials belong to another account, or nothing
+            is deployed.
     """
     require_account(asked.account, resolved.environment)
     status = status_of(asked.sources, resolved, now)
@@ -135,7 +135,7 @@ def _told_by_slurm(
     nodes: tuple[Node, ...] | Unavailable,
     now: datetime,
 ) -> Mapping[str, str]:
-    """Return what Slurm's records tell of the last jobs, and of how node-hours ended."""
+    """Return the last jobs and the goodput of node-hours from Slurm's records."""
     if not resolved.slurm.accounting:
         raise AwsUnavailable("the environment says 'slurm: {accounting: false}'")
     asked_for = records_question() + goodput_questions(now - timedelta(days=DAYS), now)
@@ -161,9 +161,9 @@ def _answers(
     nodes: tuple[Node, ...] | Unavailable,
     command: str,
 ) -> Mapping[str, str]:
-    """Return what a controller answers; raises AwsUnavailable."""
+    """Return a controller's answer; raises AwsUnavailable."""
     if isinstance(cluster, Unavailable) or isinstance(nodes, Unavailable):
-        raise AwsUnavailable("the cluster has to be found first")
+        raise AwsUnavailable("the cluster could not be read")
     sessions = asked.sources.sessions
     try:
         return ask_controller(sessions, resolved, cluster.id, nodes, command)

@@ -1,7 +1,7 @@
-"""The page: everything that is known of an environment -> one HTML file that needs nothing else.
+"""The page: all facts about an environment -> one self-contained HTML file.
 
 Pure, but for the templates: the same input gives the same bytes. The page loads nothing and runs no
-script, which its own content security policy holds.
+script, which its own content security policy enforces.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ MINUTE, HOUR = 60, 3600
 
 @dataclass(frozen=True)
 class Known:
-    """All that the page tells: what is planned, and what was recorded, or why nothing was.
+    """All facts for the page: the plan, and the record of AWS, or why there is none.
 
-    `file` is the environment's, as the user wrote it.
+    `file` is the environment's YAML, as the user wrote it.
     """
 
     file: str
@@ -53,7 +53,7 @@ class Section(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A number that everybody asks for first, what it is of, and a remark."""
+    """A key number, its unit and a remark."""
 
     value: str
     what: str
@@ -120,7 +120,7 @@ def _sections(record: Record | None) -> Iterator[Section]:
 
 
 def _left_out(record: Record) -> set[str]:
-    """Return the sections about what this environment does not have."""
+    """Return the ids of sections that this environment does not need."""
     has = {
         "faults": record.rehearsed is not None and bool(record.rehearsed.faults),
         "checks": record.checks is not None,
@@ -168,7 +168,7 @@ def _figures(known: Known, record: Record | None, timeline: Timeline | None) -> 
 
 
 def duration(seconds: float) -> str:
-    """Return a duration as people say it: `9.2 s`, `3 min 20 s`, `1 h 5 min`."""
+    """Return a duration for people: `9.2 s`, `3 min 20 s`, `1 h 5 min`."""
     if seconds < MINUTE:
         return f"{seconds:.1f} s"
     if seconds < HOUR:
@@ -177,17 +177,17 @@ def duration(seconds: float) -> str:
 
 
 def data_uri(svg: str) -> str:
-    """Return a picture as an address that holds it: its styles touch nothing else on the page."""
+    """Return a picture as a data URI, so that its styles affect nothing else on the page."""
     return f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
 
 
 def moment(when: datetime) -> str:
-    """Return a time as all of the page's are told: in UTC."""
+    """Return a time in the page's format, in UTC."""
     return f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def tick(seconds: float) -> str:
-    """Return a round number of seconds as an axis names it: `5 s`, `2 min`, `1 h`."""
+    """Return a round number of seconds as an axis label: `5 s`, `2 min`, `1 h`."""
     if seconds < 2 * MINUTE:
         return f"{seconds:g} s"
     return f"{seconds / MINUTE:g} min" if seconds < 2 * HOUR else f"{seconds / HOUR:g} h"

@@ -1,8 +1,8 @@
 """The picture of an environment: resolved -> boxes and lines with coordinates. Pure.
 
-Cards of groups, file systems and databases stand side by side, zone by zone. Each flow is a lane
-across them, above or below; whoever takes part is tied to it, as to a bus. So the picture stays
-readable however many talk to each other. `templates/report/environment.svg.j2` draws it.
+Cards of groups, file systems and databases are side by side, zone by zone. Each flow is a lane
+across them, above or below; everything that takes part is tied to it, as to a bus. So the picture
+stays readable with many flows. `templates/report/environment.svg.j2` draws it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from slurmpod.resolve import Resolved, Subnet
 
 CARD_WIDTH, CARD_HEIGHT, GAP = 132.0, 104.0, 16.0
 GUTTER = 150.0
-"""Left of the cards, where the names of lanes stand."""
+"""Space to the left of the cards, for the names of lanes."""
 LANE = 30.0
 PADDING = 16.0
 SUBNET_TITLE, PUBLIC_HEIGHT = 46.0, 50.0
@@ -30,7 +30,7 @@ LONGEST = 20
 class Box:
     """A rectangle with a title and lines of text; `kind` is a class of the style sheet.
 
-    `full` is what stands there unshortened; `indent` is how far from its left its text begins.
+    `full` is the unshortened text; `indent` is the distance from its left edge to its text.
     """
 
     kind: str
@@ -45,12 +45,12 @@ class Box:
 
     @property
     def text_x(self) -> float:
-        """Where its text begins."""
+        """The x coordinate of its text."""
         return self.x + self.indent
 
     @property
     def middle(self) -> float:
-        """Where lines from above and below meet it."""
+        """The x coordinate where lines from above and below meet it."""
         return self.x + self.width / 2
 
 
@@ -62,12 +62,12 @@ class Tie:
     top: float
     bottom: float
     is_at_top: bool
-    """Whether the lane, which has a dot there, is at the upper end."""
+    """Whether its upper end is at the lane, which has a dot there."""
 
 
 @dataclass(frozen=True)
 class Lane:
-    """A flow as a line: its number chooses the colour."""
+    """A flow as a line; its number selects the colour."""
 
     number: int
     flow: Flow
@@ -79,7 +79,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Picture:
-    """What is drawn, outer boxes first; `words` says the same to who cannot see it."""
+    """The shapes to draw, outer boxes first; `words` is the text for screen readers."""
 
     width: float
     height: float
@@ -113,7 +113,7 @@ def picture_of(resolved: Resolved) -> Picture:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Where things begin, from top to bottom, and where the frames around them end."""
+    """The y coordinates of the rows, and of the ends of the frames around them."""
 
     vpc: float
     public: float
@@ -127,7 +127,7 @@ class _Rows:
 
 
 def _rows(resolved: Resolved, above: int, below: int) -> _Rows:
-    """Stack the rows of a picture, with so many lanes above and below the cards."""
+    """Stack the rows of a picture, with this many lanes above and below the cards."""
     vpc = PADDING + OUTSIDE_HEIGHT + OUTSIDE_GAP
     public = vpc + VPC_TITLE
     private = public + (PUBLIC_HEIGHT + GAP if resolved.network.public else 0)
@@ -185,7 +185,7 @@ def _placed(
 ) -> tuple[dict[str, Box], dict[str, tuple[float, float]], float]:
     """Place cards from left to right, zone by zone.
 
-    Return boxes by the ids of what they show, left and right ends of zones, and the right end.
+    Return boxes by the ids of their cards, left and right ends of zones, and the right end.
     """
     by_zone: dict[str, list[Card]] = {zone: [] for zone in resolved.network.zones}
     for card in cards:
@@ -256,7 +256,7 @@ def _ends_above(resolved: Resolved, above: Sequence[Flow], width: float) -> dict
     top = PADDING
     if PEOPLE in names:
         count = len(resolved.access.users)
-        who = f"{count} user{'' if count == 1 else 's'}" if count else "who may open sessions"
+        who = f"{count} user{'' if count == 1 else 's'}" if count else "anyone with session access"
         ends[PEOPLE] = Box("outside", PADDING + 20, top, 220, OUTSIDE_HEIGHT, "People", (who,))
     if INTERNET in names:
         x = width - PADDING - 12 - 200
@@ -267,7 +267,7 @@ def _ends_above(resolved: Resolved, above: Sequence[Flow], width: float) -> dict
 def _ends_below(
     resolved: Resolved, outside: Sequence[Flow], top: float, width: float
 ) -> dict[str, Box]:
-    """Return what lies outside the VPC and is reached from within, side by side."""
+    """Return the services outside the VPC that it uses, side by side."""
     titles = {
         S3: ("Amazon S3", "scripts and data"),
         AWS: ("AWS APIs", f"{len(resolved.network.interface_endpoints)} interface endpoints"),
@@ -291,7 +291,7 @@ def _lanes(
     cards: Mapping[str, Box],
     ends: Mapping[str, Box],
 ) -> Iterator[Lane]:
-    """Give each flow a line of its own, and tie to it whoever takes part."""
+    """Give each flow its own line, and tie everything that takes part to it."""
     for index, flow in enumerate(found):
         y = top + index * LANE
         number = first + index
@@ -305,7 +305,7 @@ def _lanes(
 
 
 def _spread(box: Box, number: int) -> float:
-    """Return where a lane is tied to a box: each lane has a place of its own along it."""
+    """Return where a lane is tied to a box: each lane has its own place along it."""
     return box.x + 18 + (number % 8) * (box.width - 36) / 7
 
 

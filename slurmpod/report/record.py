@@ -1,4 +1,4 @@
-"""What happened to an environment, and what is there now, as far as somebody could tell."""
+"""How an environment was deployed and its current state, as far as it could be read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from slurmpod.slurm.records import JobRecord
 
 @dataclass(frozen=True)
 class FaultMoment:
-    """Something that happened so many seconds after a fault; `stage` as the rehearsal says it."""
+    """An event some seconds after a fault; `stage` as the rehearsal names it."""
 
     seconds: float
     stage: str
@@ -28,9 +28,9 @@ class FaultMoment:
 
 @dataclass(frozen=True)
 class FaultRecord:
-    """A fault of a rehearsal; `noticed_seconds` is None for one that nobody notices.
+    """A fault of a rehearsal; `noticed_seconds` is None if nothing notices it.
 
-    `recovered_seconds` counts from when its cause was gone. `lost` is what it cost.
+    `recovered_seconds` counts from the end of its cause. `lost` is its cost.
     """
 
     name: str
@@ -42,12 +42,12 @@ class FaultRecord:
 
     @property
     def last_seconds(self) -> float:
-        """How long it took from the fault to its last moment."""
+        """Seconds from the fault to its last moment."""
         return max((moment.seconds for moment in self.moments), default=0.0)
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Self:
-        """Read what the rehearsal wrote down."""
+        """Read the rehearsal's record."""
         return cls(
             name=data["name"],
             title=data["title"],
@@ -60,9 +60,9 @@ class FaultRecord:
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """What only a rehearsal knows: its id, why it failed (or empty), and faults let loose in it.
+    """Facts of a rehearsal only: its id, its failure (or empty), and its injected faults.
 
-    One that is cloud-only has no nodes that could be asked.
+    A cloud-only rehearsal has no nodes to query.
     """
 
     identifier: str
@@ -73,10 +73,10 @@ class Rehearsed:
 
 @dataclass(frozen=True)
 class Record:
-    """The record of a deployed environment; parts that could not be read say why.
+    """The record of a deployed environment; parts that could not be read have the reason.
 
-    `launched` is when instances were launched, by their ids. `checks` is None where idle nodes are
-    not checked, `panels` where the environment has no Prometheus, `rehearsed` in AWS.
+    `launched` has the launch times of instances by id. `checks` is None if idle nodes are not
+    checked, `panels` if the environment has no Prometheus, `rehearsed` in AWS.
     """
 
     status: Status

@@ -1,7 +1,7 @@
-"""The last deployment as bars along one axis of time, and the way on which it waited. Pure.
+"""The last deployment as bars along one axis of time, and its critical path. Pure.
 
-What a thing waited for is taken from the times alone: it is whatever ended last before the thing
-began. That holds for CloudFormation, which begins a resource as soon as what it needs is there.
+Dependencies are derived from the times alone: a resource waited for the one that ended last before
+it began. That holds for CloudFormation, which creates a resource as soon as its dependencies exist.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from slurmpod.operations.lifecycle import NodeReport
 
 CLUSTER = "AWS::SageMaker::Cluster"
 PAUSE = timedelta(minutes=15)
-"""Stacks that were worked on with a longer pause between them belong to different deployments."""
+"""A longer pause between two stacks separates deployments."""
 
 SLACK = timedelta(seconds=2)
-"""How much later than the cluster's end CloudWatch Logs may have got a node's report."""
+"""How much later than the cluster's end a node's report may reach CloudWatch Logs."""
 
 TOLD_SHARE = 0.02
-"""A resource, or a part of the critical path, below this share of the time is not named."""
+"""A resource, or a part of the critical path, below this share of the time has no name."""
 
 MOST_NODES = 12
 TICKS = 6
@@ -30,7 +30,7 @@ TICKS = 6
 
 @dataclass(frozen=True)
 class NodeRun:
-    """How one node came up: launched, its scripts begun and ended, and their report."""
+    """How one node came up: the times of its launch, its scripts' begin and end, and its report."""
 
     report: NodeReport
     began: datetime
@@ -42,7 +42,7 @@ class NodeRun:
 class Bar:
     """One line of the picture, in seconds from the beginning; `level` indents it.
 
-    `first_seconds` of a node are those before its scripts. `failure` is empty where there is none.
+    `first_seconds` of a node are those before its scripts. `failure` is empty for a success.
     """
 
     kind: str
@@ -58,7 +58,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Link:
-    """A part of the critical path: where it went on, with what, and for how long."""
+    """A part of the critical path: its place, its name and its duration."""
 
     place: str
     what: str
@@ -82,7 +82,7 @@ class Timeline:
 def node_runs(
     reports: Iterable[NodeReport], launched: Mapping[str, datetime]
 ) -> tuple[NodeRun, ...]:
-    """Return how nodes came up, those that have a report and are still there."""
+    """Return how the nodes with a report came up, without those that are gone."""
     return tuple(_node_runs(reports, launched))
 
 
@@ -100,7 +100,7 @@ def _node_runs(
 def timeline_of(
     runs: Sequence[StackRun], nodes: Sequence[NodeRun], now: datetime
 ) -> Timeline | None:
-    """Lay out the last deployment; None where there was none. What still goes on ends `now`."""
+    """Lay out the last deployment; None if there was none. Unfinished work ends `now`."""
     last, earlier = _last_deployment(runs, now)
     if not last:
         return None
@@ -112,9 +112,9 @@ def timeline_of(
     short = other_nodes = 0
     for run in last:
         bars.append(axis.stack(run, is_critical=id(run) in critical))
-        told = [each for each in run.resources if axis.tells(each, id(each) in critical)]
-        short += len(run.resources) - len(told)
-        for resource in told:
+        shown = [each for each in run.resources if axis.tells(each, id(each) in critical)]
+        short += len(run.resources) - len(shown)
+        for resource in shown:
             bars.append(axis.resource(resource, is_critical=id(resource) in critical))
             within = _within(resource, nodes, now)
             shown = _chosen(within)
@@ -155,13 +155,13 @@ class _Axis:
         return Bar("node", 2, run.report.name, group, *place, is_critical, first, failure)
 
     def tells(self, run: ResourceRun, is_critical: bool) -> bool:
-        """Return whether a resource has a bar: it takes long, or failed, or is the cluster."""
+        """Return whether a resource has a bar: it is slow, has failed, or is the cluster."""
         _, seconds = self.place(run.began, run.ended)
         share = TOLD_SHARE if is_critical else 2 * TOLD_SHARE
         return bool(run.reason) or run.type == CLUSTER or seconds >= share * self.seconds
 
     def place(self, began: datetime, ended: datetime | None) -> tuple[float, float]:
-        """Return where something begins on the axis, and how long it is."""
+        """Return the start of something on the axis, and its length."""
         at = (began - self.began).total_seconds()
         return at, ((ended or self.now) - began).total_seconds()
 
@@ -169,7 +169,7 @@ class _Axis:
 def _last_deployment(
     runs: Sequence[StackRun], now: datetime
 ) -> tuple[list[StackRun], tuple[StackRun, ...]]:
-    """Return the runs of the last deployment in order, and those of stacks before it."""
+    """Return the runs of the last deployment in order, and the runs of earlier stacks."""
     last: list[StackRun] = []
     for run in sorted(runs, key=lambda run: run.began, reverse=True):
         if last and last[0].began - (run.ended or now) > PAUSE:
@@ -190,7 +190,7 @@ AnyRun = TypeVar("AnyRun", bound=_Run)
 
 
 def _chain(runs: Sequence[AnyRun], now: datetime) -> list[AnyRun]:
-    """Return what the end waited for, back to the beginning, in order."""
+    """Return the critical path from the beginning to the end."""
     found: list[AnyRun] = []
     left = list(runs)
     while left:
@@ -201,7 +201,7 @@ def _chain(runs: Sequence[AnyRun], now: datetime) -> list[AnyRun]:
 
 
 def _within(resource: ResourceRun, nodes: Sequence[NodeRun], now: datetime) -> list[NodeRun]:
-    """Return the nodes that came up while the cluster was made or changed."""
+    """Return the nodes that came up while the cluster was created or changed."""
     if resource.type != CLUSTER:
         return []
     begin, end = resource.began - SLACK, (resource.ended or now) + SLACK
@@ -209,7 +209,7 @@ def _within(resource: ResourceRun, nodes: Sequence[NodeRun], now: datetime) -> l
 
 
 def _chosen(nodes: Sequence[NodeRun]) -> list[NodeRun]:
-    """Return as many nodes as are shown: failed ones, the slowest of each group, the slowest."""
+    """Return the nodes to show: failed ones, the slowest of each group, then the slowest."""
     by_end = sorted(nodes, key=lambda node: node.ended, reverse=True)
     first = {node.report.group: node for node in reversed(by_end)}
     ranked = sorted(
@@ -246,12 +246,12 @@ def _links_of_node(node: NodeRun) -> Iterator[Link]:
 
 
 def _folded(links: Iterable[Link], stacks: Sequence[StackRun], axis: _Axis) -> tuple[Link, ...]:
-    """Keep what takes its time; together with the last two entries it is the whole time."""
-    told = [link for link in links if link.seconds >= TOLD_SHARE * axis.seconds]
+    """Keep the long links; with the last two entries they add up to the whole time."""
+    shown = [link for link in links if link.seconds >= TOLD_SHARE * axis.seconds]
     at_work = sum(axis.place(run.began, run.ended)[1] for run in stacks)
-    shorter = max(at_work - sum(link.seconds for link in told), 0.0)
+    shorter = max(at_work - sum(link.seconds for link in shown), 0.0)
     pauses = max(axis.seconds - at_work, 0.0)
-    return (*told, Link("", "everything shorter", shorter), Link("", "between stacks", pauses))
+    return (*shown, Link("", "everything shorter", shorter), Link("", "between stacks", pauses))
 
 
 def _ticks(seconds: float) -> tuple[float, ...]:

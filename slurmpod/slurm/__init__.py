@@ -1,1 +1,1 @@
-"""What Slurm's commands print, read once for all who ask: nodes, jobs, their records. Pure."""
+"""Parsers for the output of Slurm's commands: nodes, jobs and their records. Pure."""

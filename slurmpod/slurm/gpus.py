@@ -1,4 +1,4 @@
-"""GPUs that jobs hold, as `scontrol --details show job` tells them: read here alone. Pure."""
+"""GPUs that jobs hold, from `scontrol --details show job`; the only parser of it. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _AWK = (
     '/^ +Nodes=.*gpu.*[(]IDX:/ { print job "|" $0 } '
     'END { if (NR) print "all" }'
 )
-"""Leaves few of the lines; scontrol prints some where it has no jobs to show, too."""
+"""Keeps only the lines with GPUs; scontrol also prints a line when it has no jobs to show."""
 
 _HELD = re.compile(
     r"JobId=(?P<job>\d+)"
@@ -26,9 +26,9 @@ _GPUS = re.compile(r"(?:^|,)gpu(?::[^:(,]+)?:\d+\(IDX:([\d,-]+)\)")
 
 @dataclass(frozen=True)
 class HeldGpus:
-    """The same GPUs of each of some nodes, by their numbers, such as 0-3,7; all a job's.
+    """GPUs of one job with the same indices on several nodes, such as 0-3,7.
 
-    `job` is its id as squeue shows it, `nodes` how Slurm writes their names.
+    `job` is its id as squeue shows it, `nodes` a hostlist.
     """
 
     job: str
@@ -37,17 +37,17 @@ class HeldGpus:
 
     @property
     def count(self) -> int:
-        """How many they are, on all nodes."""
+        """The number of GPUs on all nodes."""
         return len(expanded(self.nodes)) * len(expanded(f"[{self.numbers}]"))
 
 
 def held() -> str:
-    """Return the command whose lines `read_held` reads."""
+    """Return the command whose output `read_held` parses."""
     return f"scontrol --all --details show job 2>/dev/null | awk '{_AWK}'"
 
 
 def read_held(printed: str) -> tuple[HeldGpus, ...] | None:
-    """Return what jobs hold, None where Slurm did not tell; other lines are left out."""
+    """Return the GPUs that jobs hold, None if Slurm did not answer; skip other lines."""
     lines = printed.splitlines()
     return tuple(each for line in lines for each in _held(line)) if "all" in lines else None
 

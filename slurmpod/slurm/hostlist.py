@@ -1,4 +1,4 @@
-"""Names of nodes as Slurm writes many of them: `ip-10-0-1-[4-7,9]`. Pure."""
+"""Slurm's hostlists, such as `ip-10-0-1-[4-7,9]`. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _RANGES = re.compile(r"\[([^\]]*)\]")
 
 
 def expanded(hostlist: str) -> list[str]:
-    """Return the names that a hostlist stands for, in its order."""
+    """Return the names in a hostlist, in its order."""
     return [name for part in _parts(hostlist) for name in _names(part)]
 
 
 def folded(names: Iterable[str]) -> str:
-    """Return a hostlist of names, sorted: those that differ in their last number stand together."""
+    """Return a sorted hostlist of names; the last numbers become ranges."""
     numbers: dict[tuple[str, int], set[int]] = {}
     others = set()
     for name in names:

@@ -1,7 +1,7 @@
-"""Nodes as Slurm shows them: read here alone, so that all commands judge a node alike. Pure.
+"""Nodes as Slurm shows them; the only parser, so that all commands judge a node alike. Pure.
 
-`scontrol --oneliner show node` has a line for each node, `sinfo` one for all that are alike, with
-the same flags of the state (StateComplete). Source: node_state_flags in slurm_protocol_defs.c.
+`scontrol --oneliner show node` has a line for each node, `sinfo` one for all in a state, with the
+same flags (StateComplete). Source: node_state_flags in slurm_protocol_defs.c.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ SET_ASIDE = frozenset(
     {"BLOCKED", "INVALID_REG", "MAINTENANCE", "NOT_RESPONDING"}
     | {"REBOOT_ISSUED", "REBOOT_REQUESTED"}
 )
-"""Flags of a node without jobs with which no job starts there, although nobody holds it."""
+"""Flags of an idle node on which no job starts, although no one holds it."""
 
 COLUMNS = ("NodeList", "StateLong", "StateComplete", "User", "TimeStamp", "Reason")
-"""The reason comes last: it may hold whatever stands between columns."""
+"""The reason comes last: it may contain the column separator."""
 
 _FIELD = "|"
 _SINCE = re.compile(r", since (\d\S*)")
@@ -35,8 +35,8 @@ _GPUS = re.compile(r"\bgpu(?::[^:(,\s]+)?:(\d+)")
 class SlurmNode:
     """A node as Slurm knows it; `started` is when its slurmd did, by the controller's clock.
 
-    `who` gave it the `reason`, at the time `since` (ISO 8601); `gpus` is how many it is to have;
-    `word` is the state in one word, where sinfo was asked.
+    `who` set the `reason` at the time `since` (ISO 8601); `gpus` is its configured number of GPUs;
+    `word` is the state in one word, if it comes from sinfo.
     """
 
     name: str
@@ -50,53 +50,53 @@ class SlurmNode:
 
     @property
     def shown(self) -> str:
-        """Return its state in few words."""
+        """Return its state in a few words."""
         words = [word.lower() for word in sorted(self.state & (BUSY | HELD | {"NOT_RESPONDING"}))]
         return "+".join(words) or "idle"
 
     @property
     def is_held(self) -> bool:
-        """Return whether somebody, or slurmctld, lets no job start there."""
+        """Return whether a user or slurmctld keeps jobs from starting on it."""
         return bool(self.state & HELD)
 
     @property
     def is_down(self) -> bool:
-        """Return whether no job can be there any more."""
+        """Return whether no job can still be on it."""
         return "DOWN" in self.state
 
     @property
     def is_out(self) -> bool:
-        """Return whether its state lets no job start there, be it held or not known."""
+        """Return whether its state keeps jobs from starting, whether it is held or unknown."""
         return bool(self.state & OUT_OF_SERVICE)
 
     @property
     def is_free(self) -> bool:
-        """Return whether no jobs, nor is being cleared away."""
+        """Return whether it has no jobs and none is completing."""
         return not self.state & BUSY
 
     @property
     def takes_jobs(self) -> bool:
-        """Return whether jobs start there, or go on although it is set aside for later."""
+        """Return whether jobs start on it, or keep running although it is reserved for later."""
         return not (self.is_out or (self.is_free and self.state & SET_ASIDE))
 
     def is_held_for(self, reason: str) -> bool:
-        """Return whether we hold it, for this reason; slurmctld may have added words of its own."""
+        """Return whether slurmpod holds it for this reason, to which slurmctld may append."""
         return self.is_held and self.reason.startswith(reason)
 
     @property
     def has_started_anew(self) -> bool:
-        """Return whether its slurmd has started since we drained it; such times sort as texts."""
+        """Return whether its slurmd has started since it was drained; the times sort as text."""
         since = _SINCE.search(self.reason)
         return since is not None and self.started >= since[1]
 
     @property
     def answers(self) -> bool:
-        """Return whether its slurmd has answered the controller's last question."""
+        """Return whether its slurmd has answered the controller's last ping."""
         return "NOT_RESPONDING" not in self.state
 
 
 def read_node(line: str) -> SlurmNode | None:
-    """Return the node of a line of `scontrol --oneliner show node`, if it is one."""
+    """Return the node from a line of `scontrol --oneliner show node`, if it has one."""
     name, state = value_of(line, "NodeName"), value_of(line, "State")
     if not (name and state):
         return None
@@ -115,23 +115,23 @@ def read_node(line: str) -> SlurmNode | None:
 
 
 def read_nodes(printed: str) -> dict[str, SlurmNode]:
-    """Return by name the nodes that `scontrol --oneliner show node` prints."""
+    """Return the nodes from `scontrol --oneliner show node` by name."""
     return {node.name: node for node in map(read_node, printed.splitlines()) if node}
 
 
 def sinfo() -> str:
-    """Return the command whose lines `read_sinfo` reads, for the nodes of all partitions."""
+    """Return the command whose output `read_sinfo` parses, for the nodes of all partitions."""
     columns = ",".join(f"{column}:{_FIELD}" for column in COLUMNS)
     return f"sinfo --all --noheader --Format='{columns}'"
 
 
 def read_sinfo(printed: str) -> dict[str, SlurmNode]:
-    """Return by name the nodes that `sinfo` prints; lines that say something else are left out."""
+    """Return the nodes from `sinfo` by name; skip other lines."""
     return {node.name: node for line in printed.splitlines() for node in _listed(line)}
 
 
 def is_of_sinfo(line: str) -> bool:
-    """Return whether a line is one of nodes; what Slurm says of a failure is none."""
+    """Return whether a line describes nodes; Slurm's error messages do not."""
     return line.count(_FIELD) >= len(COLUMNS)
 
 

@@ -1,4 +1,4 @@
-"""Jobs that have not ended, as squeue lists them: read here alone. Pure."""
+"""Jobs that have not ended, from squeue; the only parser of it. Pure."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from datetime import UTC, datetime
 from slurmpod.slurm.hostlist import expanded
 
 COLUMNS = "%i|%T|%u|%P|%D|%M|%e|%N|%r|%j"
-"""The name comes last: it may hold whatever stands between columns."""
+"""The name comes last: it may contain the column separator."""
 
 _COUNT = COLUMNS.count("|")
 WITH_NODES = "RUNNING,SUSPENDED,COMPLETING,CONFIGURING,STOPPED"
-"""The states in which a job has nodes, as --states takes them."""
+"""The states in which a job has nodes, for --states."""
 
 
 @dataclass(frozen=True)
 class QueuedJob:
-    """A job; `nodes` is how Slurm writes their names, `reason` says why it waits.
+    """A job; `nodes` is a hostlist, `reason` says why it waits.
 
-    `ends` is its limit, None where it has none or squeue tells none.
+    `ends` is its time limit, None if it has none or squeue does not report one.
     """
 
     id: str
@@ -41,17 +41,17 @@ class QueuedJob:
 
     @property
     def tasks(self) -> int:
-        """How many jobs it is: an array that waits is one line of the queue."""
+        """The number of jobs: a pending array is one line of the queue."""
         return len(expanded(self.id.partition("%")[0].removesuffix("]") + "]" * ("[" in self.id)))
 
 
 def squeue(*options: str) -> str:
-    """Return the command whose lines `read_queue` reads; times are in UTC."""
+    """Return the command whose output `read_queue` parses; times are in UTC."""
     return " ".join(["env TZ=UTC squeue --noheader", *options, f"--format='{COLUMNS}'"])
 
 
 def read_queue(printed: str) -> tuple[QueuedJob, ...]:
-    """Return the jobs that squeue prints; lines that say something else are left out."""
+    """Return the jobs from squeue; skip other lines."""
     return tuple(_jobs(printed.splitlines()))
 
 

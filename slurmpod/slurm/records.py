@@ -1,4 +1,4 @@
-"""Jobs as Slurm's records have them: what sacct prints, read here for all who show it. Pure."""
+"""Slurm's job records, from sacct; the only parser of them. Pure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 FIELDS = ("jobid", "user", "partition", "nnodes", "state", "submit", "start", "end", "jobname")
-"""The name comes last: it may hold whatever stands between fields."""
+"""The name comes last: it may contain the field separator."""
 
 
 @dataclass(frozen=True)
 class JobRecord:
-    """A job; `started` and `ended` are None for what has not happened (yet)."""
+    """A job; `started` and `ended` are None if it has not started or ended."""
 
     id: str
     user: str
@@ -26,12 +26,12 @@ class JobRecord:
 
     @property
     def waited_seconds(self) -> float | None:
-        """How long it was in the queue."""
+        """Time in the queue, in seconds."""
         return _seconds(self.submitted, self.started)
 
     @property
     def ran_seconds(self) -> float | None:
-        """How long it had its nodes."""
+        """Run time, in seconds."""
         return _seconds(self.started, self.ended)
 
 
@@ -41,9 +41,9 @@ def sacct(fields: Sequence[str], *options: str) -> str:
 
 
 def rows(printed: str, fields: Sequence[str], fewest: int = 0) -> Iterator[Mapping[str, str]]:
-    """Yield what each record says, by field; one with `fewest` fields lacks the last ones.
+    """Yield each record by field; one with `fewest` fields lacks the last ones.
 
-    Lines with fewer fields are no records: sacct says there why it has none.
+    A line with fewer fields is not a record, but sacct's reason for having none.
     """
     for values in (line.split("|", len(fields) - 1) for line in printed.splitlines()):
         if len(values) >= (fewest or len(fields)):
@@ -51,9 +51,9 @@ def rows(printed: str, fields: Sequence[str], fewest: int = 0) -> Iterator[Mappi
 
 
 def read_records(printed: str) -> tuple[JobRecord, ...]:
-    """Return the jobs of lines with FIELDS, whose times are seconds (SLURM_TIME_FORMAT=%s).
+    """Return the jobs from lines with FIELDS, with times in seconds (SLURM_TIME_FORMAT=%s).
 
-    Raises ValueError for a line that is no record: sacct says there why it has none.
+    Raises ValueError for a line that is not a record: it is sacct's reason for having none.
     """
     rows = [line.split("|", len(FIELDS) - 1) for line in printed.splitlines() if line.strip()]
     if strange := ["|".join(row) for row in rows if len(row) != len(FIELDS)]:

@@ -1,4 +1,4 @@
-"""The dashboard of nodes: what Slurm thinks of them, and how busy they are."""
+"""The dashboard of nodes: their state in Slurm, and how busy they are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from slurmpod.metrics.panel import Dashboard, Form, Panel, Subject
 CLUSTER = Dashboard(
     "slurmpod-cluster",
     "Cluster",
-    "Nodes: what Slurm thinks of them, and how busy they are.",
+    "Nodes: their state in Slurm, and how busy they are.",
     (
         Panel(
             "slurmctld answers",
@@ -47,7 +47,7 @@ CLUSTER = Dashboard(
             subject=Subject.CONTROLLER,
         ),
         Panel(
-            "Processors busy",
+            "CPU utilization",
             {"{{node}}": 'node:cpu_busy:ratio{node=~"$node"}'},
             unit="percentunit",
             maximum=1,
@@ -79,7 +79,7 @@ CLUSTER = Dashboard(
         ),
         Panel("Load", {"{{node}}": 'node_load1{node=~"$node"}'}),
         Panel(
-            "Clocks: difference to the network's time",
+            "Clock offset from network time",
             {"{{node}}": 'node_timex_offset_seconds{node=~"$node"}'},
             unit="s",
         ),

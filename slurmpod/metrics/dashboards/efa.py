@@ -13,7 +13,7 @@ def _rate(kinds: str, what: str) -> str:
 EFA = Dashboard(
     "slurmpod-efa",
     "EFA",
-    "The network between accelerated nodes: traffic, and what got lost.",
+    "The network between accelerated nodes: traffic, errors and retransmissions.",
     (
         Panel(
             "Ports that are not active",

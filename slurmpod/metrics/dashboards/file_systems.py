@@ -1,4 +1,4 @@
-"""The dashboard of file systems: what they hold, and how fast."""
+"""The dashboard of file systems: their space and traffic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dashboard of Slurm's queue: jobs that run and wait, and the scheduler."""
+"""The dashboard of Slurm's queue: running and waiting jobs, and the scheduler."""
 
 from __future__ import annotations
 
