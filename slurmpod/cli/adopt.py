@@ -1,4 +1,4 @@
-"""`slurmpod adopt`: take back what an earlier deployment left, instead of making it anew."""
+"""`slurmpod adopt`: reuse retained resources of an earlier deployment instead of new ones."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from slurmpod.problems import ExitCode
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument(
         "--from",
         dest="former",
         metavar="NAME",
-        help="the name that the environment had (default: the one that it has)",
+        help="the environment's former name (default: its current one)",
     )
-    parser.add_argument("--yes", action="store_true", help="do it without asking")
-    parser.add_argument("--json", action="store_true", help="print what is left as JSON")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    parser.add_argument("--json", action="store_true", help="print the retained resources as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Show what is left, take back what can be imported, and say what is to be written."""
+    """Show the retained resources, import what CloudFormation can, and print the lines to add."""
     environment = sound_environment(options.file).environment
     former = options.former or environment.name
     clients = clients_of(environment.region)
@@ -48,13 +48,13 @@ def run(options: argparse.Namespace) -> ExitCode:
     adoption = plan_adoption(inventory, former, environment)
     _show(adoption, former, options)
     if adoption.is_work:
-        if not is_confirmed(environment, options, "take these back"):
+        if not is_confirmed(environment, options, "adopt these"):
             say("nothing was changed")
             return ExitCode.FAILED
-        with if_interrupted("CloudFormation goes on; the same command goes on from there"):
+        with if_interrupted("CloudFormation continues; run the same command again to resume"):
             adoption = adopt(inventory, Imports(clients), former, environment)
         resources = counted(len(adoption.resources), "resource")
-        say(f"{environment.name} has taken back {resources}")
+        say(f"{environment.name} has adopted {resources}")
     return _say_what_comes_next(adoption, options.file)
 
 
@@ -69,7 +69,7 @@ def _show(adoption: Adoption, former: str, options: argparse.Namespace) -> None:
 def _say_what_comes_next(adoption: Adoption, file: Path) -> ExitCode:
     path = shlex.quote(str(file))
     if adoption.lines:
-        say(f"still to do: write the lines above into {file}, or the next deployment makes")
+        say(f"still to do: add the lines above to {file}, or the next deployment creates")
         say("new, empty file systems; then: slurmpod adopt " + path)
         return ExitCode.FAILED
     if not adoption.is_empty:
@@ -78,9 +78,9 @@ def _say_what_comes_next(adoption: Adoption, file: Path) -> ExitCode:
 
 
 def adoption_text(adoption: Adoption, former: str, file: str) -> str:
-    """Return the plan: what goes where, what is to be written, and what stays as it is."""
+    """Return the plan: imports, lines to add to the file, and resources that stay outside."""
     if adoption.is_empty:
-        return f"{former}: nothing is left that no stack holds\n"
+        return f"{former}: no resources are left outside of stacks\n"
     return "\n".join(_lines(adoption, former, file)) + "\n"
 
 
@@ -95,20 +95,20 @@ def adoption_data(adoption: Adoption) -> dict[str, Any]:
 
 
 def _lines(adoption: Adoption, former: str, file: str) -> Iterator[str]:
-    yield f"{former}: left of earlier deployments, and held by no stack"
+    yield f"{former}: left by earlier deployments, in no stack"
     for stack in adoption.failed:
-        yield f"the failed stack {stack.name} ({stack.status}) is cleared away; what it could not"
-        yield "  delete stays where it is"
+        yield f"the failed stack {stack.name} ({stack.status}) is deleted; resources that it could"
+        yield "  not delete stay"
     if adoption.resources:
-        yield "taken back by CloudFormation import:"
+        yield "adopted by CloudFormation import:"
         yield from (f"  {_resource_text(each)}" for each in adoption.resources)
     if adoption.lines:
-        yield f"to be written into {file}, because CloudFormation imports no file systems:"
+        yield f"to add to {file}, because CloudFormation cannot import file systems:"
         for each in adoption.lines:
             yield from _file_system_lines(each)
         yield from _suppress_lines(adoption.lines)
     if adoption.others:
-        yield "left where they are:"
+        yield "not adopted:"
         yield from (f"  {_resource_text(each)}: {each.problem}" for each in adoption.others)
 
 
@@ -120,8 +120,8 @@ def _file_system_lines(lines: ExistingLines) -> Iterator[str]:
     held = lines.file_system
     kind = "OpenZFS" if held.type == "OPENZFS" else "Lustre"
     made = held.created.date().isoformat()
-    yield f"  {held.file_system_id}, {kind}, {held.capacity_gib} GiB, made on {made}:"
-    where = f"in place of {lines.place}" if lines.place else "added to storage.additional_lustre"
+    yield f"  {held.file_system_id}, {kind}, {held.capacity_gib} GiB, created on {made}:"
+    where = f"replaces {lines.place}" if lines.place else "added to storage.additional_lustre"
     yield f"    {where}:"
     yield _yaml(dict(lines.section) if lines.place else [dict(lines.section)])
     if lines.warning:
@@ -131,7 +131,7 @@ def _file_system_lines(lines: ExistingLines) -> Iterator[str]:
 def _suppress_lines(lines: Sequence[ExistingLines]) -> Iterator[str]:
     known = [each.suppress for each in lines if each.suppress]
     if known:
-        yield "    and, so that a warning is not shown each time:"
+        yield "    and, to accept a warning about it:"
         yield _yaml({"suppress": [dict(known[0])]})
 
 

@@ -1,4 +1,4 @@
-"""`slurmpod artefacts`: packages that nodes may lack, and copies in the environment's bucket."""
+"""`slurmpod artefacts`: packages for nodes, and their copies in the environment's bucket."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from slurmpod.problems import ExitCode
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, summary in (
-        ("list", "show which packages the bucket has"),
-        ("mirror", "copy those that it lacks, from where they are published"),
+        ("list", "list the packages, and whether the bucket has them"),
+        ("mirror", "copy missing packages from their publishers"),
     ):
         action = actions.add_parser(name, help=summary)
         action.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """List the packages; copy what is missing where the user says so."""
+    """List the packages; copy the missing ones if the user asks for it."""
     resolved = sound_environment(options.file).resolved
     if not resolved.environment.lifecycle.artefacts:
         say(f"{resolved.name} names no packages (lifecycle.artefacts)")
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     bucket = Bucket(clients, resolved.lifecycle.bucket)
     found = mirrored(bucket, resolved)
     if options.action == "mirror":
-        with if_interrupted("what is told above is copied; the same command copies the rest"):
+        with if_interrupted("the packages above are copied; the same command copies the rest"):
             mirror(bucket, [each for each in found if not each.is_there], say)
         found = mirrored(bucket, resolved)
     _show(found, as_json=options.json)

@@ -1,4 +1,4 @@
-"""`slurmpod backup`: save the job records of the controller now, and not when its timer does."""
+"""`slurmpod backup`: save the controller's job records now, without waiting for its timer."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from slurmpod.resolve.database import records_key
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
-    parser.add_argument("--json", action="store_true", help="print where the copy is as JSON")
+    parser.add_argument("--json", action="store_true", help="print the copy's location as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Save the records, and say where they are; it takes nothing away, and is not asked for."""
+    """Save the records and print their location; it changes nothing else, so it does not ask."""
     if not has_plugin():
         return ExitCode.FAILED
     cluster = live_cluster(options.file)
     key = records_key(cluster.resolved)
     if key is None:
         say(
-            f"{cluster.resolved.name} saves no job records: write 'records_backup: {{}}' under "
-            "slurm, deploy, and let the lifecycle scripts of the controller run again"
+            f"{cluster.resolved.name} does not save job records: add 'records_backup: {{}}' under "
+            "slurm, deploy, and run the controller's lifecycle scripts again"
         )
         return ExitCode.FAILED
-    say("the controller saves its job records: usually some seconds, minutes for millions of jobs")
-    with if_interrupted("the controller may still save them; the same command saves them again"):
+    say("saving job records on the controller: usually seconds, minutes for millions of jobs")
+    with if_interrupted("the controller may still be saving; run the same command again"):
         cluster.slurm().save_records()
     uri = f"s3://{cluster.resolved.lifecycle.bucket}/{key}"
     if options.json:
         print_json({"records": uri})
     else:
-        say(f"the job records are at {uri}; a controller that is made anew begins with them")
+        say(f"the job records are at {uri}; a new controller starts with them")
         say_next("lifecycle report", options.file)
     return ExitCode.OK

@@ -1,4 +1,4 @@
-"""Every problem of a batch script, also what bash itself says of it."""
+"""All problems of a batch script, including those that bash itself reports."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def problems_of(
 
 
 def _said_by_bash(file: str, text: str) -> Iterator[Problem]:
-    """Yield the first mistake that bash names; it reads the script and runs nothing.
+    """Yield the first syntax error that bash reports; bash reads the script and runs nothing.
 
-    Where there is no bash, and where line ends are those of Windows, nothing is asked.
+    Without bash, or with Windows line endings, yields nothing.
     """
     if not _FOR_BASH.match(text) or "\r\n" in text:
         return
@@ -50,5 +50,5 @@ def _said_by_bash(file: str, text: str) -> Iterator[Problem]:
     except OSError:
         return
     if complaint := _COMPLAINT.search(asked.stderr.decode(errors="replace")):
-        last = len(text.splitlines())  # "end of file" stands below
+        last = len(text.splitlines())  # bash counts "end of file" as one more line
         yield not_read_by_bash(file, min(int(complaint[1]), last), complaint[2])

@@ -1,4 +1,4 @@
-"""`slurmpod capacity`: training plans, searched for, bought, shown and extended."""
+"""`slurmpod capacity`: search, buy, show and extend training plans."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,63}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    search = actions.add_parser("search", help="show what could be bought for a group")
+    search = actions.add_parser("search", help="search for plans that fit a group")
     _add_search(search)
-    buy = actions.add_parser("buy", help="buy a plan that search has shown")
+    buy = actions.add_parser("buy", help="buy a plan from a search")
     _add_search(buy)
-    buy.add_argument("offer", metavar="OFFER", help="its id, as search shows it")
-    buy.add_argument("name", metavar="NAME", help="the name that the plan gets")
+    buy.add_argument("offer", metavar="OFFER", help="its id, from search")
+    buy.add_argument("name", metavar="NAME", help="the name of the new plan")
     _add_payment(buy)
-    show = actions.add_parser("show", help="show the plans of the account, and their ends")
+    show = actions.add_parser("show", help="show the account's plans and when they end")
     _add_file(show)
     extend = actions.add_parser("extend", help="buy more time for a plan")
     _add_file(extend)
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     extend.add_argument("--days", type=at_least(1), required=True, help="by how many days")
     _add_payment(extend)
     for each in (search, buy, show, extend):
-        each.add_argument("--json", action="store_true", help="print it as JSON")
+        each.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def _add_file(parser: argparse.ArgumentParser) -> None:
@@ -67,22 +67,22 @@ def _add_file(parser: argparse.ArgumentParser) -> None:
 
 def _add_search(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
-    parser.add_argument("group", help="the group whose type, zone and count are wanted")
+    parser.add_argument("group", help="the group to match in type, zone and count")
     parser.add_argument("--days", type=at_least(1), default=1, help="for how long (default: 1)")
     parser.add_argument("--nodes", type=at_least(1), help="how many (default: the group's count)")
-    parser.add_argument("--from", dest="after", type=_day, metavar="DATE", help="not before it")
-    parser.add_argument("--until", dest="before", type=_day, metavar="DATE", help="not after it")
+    parser.add_argument("--from", dest="after", type=_day, metavar="DATE", help="earliest start")
+    parser.add_argument("--until", dest="before", type=_day, metavar="DATE", help="latest end")
 
 
 def _add_payment(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--pay", metavar="SUM", help="the sum, where nobody is there to type it")
+    parser.add_argument("--pay", metavar="SUM", help="confirm this price without a prompt")
 
 
 def _day(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text} is no date: write 2026-12-01") from None
+        raise argparse.ArgumentTypeError(f"{text} is not a date such as 2026-12-01") from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def _zone_name(clients: AwsClients, group: ResolvedGroup) -> str:
-    """Return what this account calls the zone of a group, which offers name."""
+    """Return this account's name for the zone of a group, as in offers."""
     with as_unavailable("list the zones"):
         zones: Any = clients.ec2.describe_availability_zones()["AvailabilityZones"]
     named = (each["ZoneName"] for each in zones if group.zone in (each["ZoneName"], each["ZoneId"]))
@@ -132,7 +132,7 @@ def _search(
     for offer in offers:
         sys.stdout.write(_offer_text(offer, group, zone))
     if not offers:
-        say("try fewer nodes, other dates or fewer days: AWS offers what it has")
+        say("try fewer nodes, other dates or fewer days: AWS only lists what is available")
         return ExitCode.FAILED
     words = ["slurmpod", "capacity", "buy", str(options.file), group.name, offers[0].id, "NAME"]
     say(f"next: {shlex.join([*words, *_same(options)])}")
@@ -154,11 +154,11 @@ def _by_the_hour(offer: Offer) -> str:
     node_hours = offer.nodes * offer.hours
     if offer.fee.amount is None or not node_hours:
         return ""
-    return f"  ({Fee(offer.fee.amount / node_hours, offer.fee.currency).text} a node and hour)"
+    return f"  ({Fee(offer.fee.amount / node_hours, offer.fee.currency).text} per node-hour)"
 
 
 def _same(options: argparse.Namespace) -> list[str]:
-    """Return the options of a search, with which its offers are found again."""
+    """Return the options of a search, so that `buy` finds the same offers."""
     words = ["--days", str(options.days)]
     words += ["--nodes", str(options.nodes)] if options.nodes else []
     words += ["--from", options.after.isoformat()] if options.after else []
@@ -174,13 +174,11 @@ def _buy(
     zone: str,
 ) -> ExitCode:
     if not NAME.fullmatch(options.name):
-        say(
-            f"'{options.name}' is no name of a plan: letters, digits and single hyphens, 64 at most"
-        )
+        say(f"'{options.name}' is not a plan name: use up to 64 letters, digits and single hyphens")
         return ExitCode.USAGE
     say(f"{counted(offer.nodes, 'node')} of {offer.instance_type}:")
     say(_offer_text(offer, group, zone).rstrip())
-    say(f"{AT_THE_END}; `slurmpod capacity extend` buys more time, if there is any then")
+    say(f"{AT_THE_END}; `slurmpod capacity extend` buys more time, if AWS has any")
     if not _is_paid(options, offer.fee):
         return ExitCode.FAILED
     with if_interrupted(_unsure(options)):
@@ -189,28 +187,28 @@ def _buy(
         print_json({"arn": arn, **_plain(offer)})
     else:
         sys.stdout.write(f"{arn}\n")
-    say(f"write below the group {group.name}: training_plan_arn: {arn}")
+    say(f"add to the group {group.name}: training_plan_arn: {arn}")
     say(f"next: slurmpod capacity show {shlex.quote(str(options.file))}")
     return ExitCode.OK
 
 
 def _unsure(options: argparse.Namespace) -> str:
     file = shlex.quote(str(options.file))
-    return f"it may have been bought or not; see: slurmpod capacity show {file}"
+    return f"the purchase may have succeeded; see: slurmpod capacity show {file}"
 
 
 def _is_paid(options: argparse.Namespace, fee: Fee) -> bool:
-    """Let the sum be typed, also by `--pay`; nothing else confirms a purchase."""
+    """Have the user type the price, or compare `--pay`; nothing else confirms a purchase."""
     if fee.amount is None:
-        say("AWS tells no price for it, so that slurmpod does not buy it: see the console")
+        say("AWS reports no price, so slurmpod does not buy it: use the console")
         return False
-    say(f"{fee.text} are due at once, and a purchase cannot be taken back")
+    say(f"{fee.text} are due now, and a purchase cannot be undone")
     if options.pay is None:
         say(f"type {fee.amount:.2f} to pay:")
     typed = sys.stdin.readline() if options.pay is None else options.pay
     if is_sum(typed, fee.amount):
         return True
-    say("that is not the sum: nothing was bought")
+    say("that is not the price: nothing was bought")
     return False
 
 
@@ -236,7 +234,7 @@ def _show(options: argparse.Namespace, resolved: Resolved, plans: TrainingPlans)
         for each in histories[plan.arn]:
             sys.stdout.write(f"  {_extension_text(each)}\n")
     if any(groups_of(plan, resolved) for plan in found):
-        say(f"{AT_THE_END}: let jobs save checkpoints, and ask for less time than is left")
+        say(f"{AT_THE_END}: save checkpoints, and set time limits below the remaining time")
     return ExitCode.OK
 
 
@@ -266,12 +264,12 @@ def _extend(options: argparse.Namespace, resolved: Resolved, plans: TrainingPlan
     plan = plan_named(plans.all(), resolved, options.plan)
     offers = plans.prolongations(plan.arn, options.days)
     if not offers:
-        say(f"AWS offers no {counted(options.days, 'day')} more for {plan.name}: try fewer")
+        say(f"AWS offers no extension by {counted(options.days, 'day')} for {plan.name}: try fewer")
         return ExitCode.FAILED
     offer = min(offers, key=lambda each: (each.fee.amount is None, each.fee.amount or 0))
     say(_plan_text(plan, resolved, datetime.now(UTC)).rstrip())
     say(f"{counted(plan.nodes, 'node')}: {_extension_text(offer)}")
-    say("nodes and jobs go on without a break; the plan keeps its ARN")
+    say("nodes and jobs continue without interruption; the plan keeps its ARN")
     if not _is_paid(options, offer.fee):
         return ExitCode.FAILED
     with if_interrupted(_unsure(options)):
@@ -285,7 +283,7 @@ def _extend(options: argparse.Namespace, resolved: Resolved, plans: TrainingPlan
 
 
 def _plain(found: Offer | Plan | Prolongation) -> dict[str, Any]:
-    """Return a thing as JSON has it: moments in ISO 8601, sums as texts."""
+    """Return a value as JSON data: times in ISO 8601, amounts as text."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Changes of an environment as people read them: what, from what to what, and what it does."""
+"""Changes of an environment for people: the value, old and new, and the effect."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def as_data(change: Change) -> dict[str, Any]:
 
 
 def values_text(old: Any, new: Any) -> str:
-    """Return `old -> new`: short values as they are, of long ones how many there are and which."""
+    """Return `old -> new`: short values in full, long ones as a count and the differences."""
     if _fits(old) and _fits(new):
         return f"{_written(old)} -> {_written(new)}"
     shown = f"{_counted(old)} -> {_counted(new)}"
@@ -52,12 +52,12 @@ def values_text(old: Any, new: Any) -> str:
         "gone": [name for name in before if name not in after],
         "changed": [name for name in after if name in before and before[name] != after[name]],
     }
-    told = [f"{word}: {first_of(each, NAMES_SHOWN)}" for word, each in differences.items() if each]
-    return f"{shown} ({'; '.join(told) or 'in another order'})"
+    parts = [f"{word}: {first_of(each, NAMES_SHOWN)}" for word, each in differences.items() if each]
+    return f"{shown} ({'; '.join(parts) or 'in another order'})"
 
 
 def kind_text(change: Change, stream: TextIO) -> str:
-    """Return the kind of a change, in its colour where the stream shows colours."""
+    """Return the kind of a change, coloured if the stream supports it."""
     return paint(change.effect.kind, COLOURS.get(change.effect.kind, BOLD), stream)
 
 
@@ -71,13 +71,13 @@ def _paragraph(change: Change, source: YamlSource) -> str:
 
 
 def _proof(effect: Effect) -> str:
-    """Return who says so, and what nobody says, where that matters."""
+    """Return the source of a claim, and its doubts if there are any."""
     source = f"  source: {effect.source}\n" if effect.source else ""
     return source + (f"  not proven: {effect.doubt}\n" if effect.doubt else "")
 
 
 def _fits(value: Any) -> bool:
-    """Return whether a value can be read at a glance; a section shows its keys instead."""
+    """Return whether a value is short enough to show; a section shows its keys instead."""
     return not isinstance(value, Mapping) and len(_written(value)) <= LONGEST_VALUE
 
 
@@ -86,7 +86,7 @@ def _written(value: Any) -> str:
 
 
 def _counted(value: Any) -> str:
-    """Return how much a long value is, with the first names in it."""
+    """Return the size of a long value, with the first names in it."""
     if isinstance(value, str):
         return f"a text of {counted(len(value), 'character')}"
     if not isinstance(value, Mapping | list):
@@ -104,7 +104,7 @@ def _entries_counted(count: int) -> str:
 
 
 def _entries(value: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what is set in a section, or stands in a list, by the names that people gave."""
+    """Yield the names of a section's keys or a list's entries."""
     if isinstance(value, Mapping):
         yield from ((key, each) for key, each in value.items() if each not in (None, [], {}))
         return

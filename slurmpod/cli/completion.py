@@ -1,6 +1,6 @@
-"""`slurmpod completion`: what lets a shell complete commands, options and their choices.
+"""`slurmpod completion`: shell completion of commands, options and their choices.
 
-The script is made once and asks nothing when the user types: a command starts as fast as before.
+The script is static and runs nothing while the user types, so it does not slow down the shell.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from slurmpod.cli.main import parser_of
 from slurmpod.problems import ExitCode
 
 SCRIPT = """\
-# bash completion of slurmpod; `slurmpod completion bash` makes it anew after an update.
+# bash completion of slurmpod; `slurmpod completion bash` prints it again after an update.
 _slurmpod_words() {{
     case "$1" in
 {cases}
@@ -38,8 +38,8 @@ complete -o default -F _slurmpod slurmpod
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
-    parser.add_argument("shell", choices=["bash"], help="the shell that reads it")
+    """Declare the command's arguments."""
+    parser.add_argument("shell", choices=["bash"], help="the shell to complete in")
 
 
 def run(_: argparse.Namespace) -> ExitCode:
@@ -52,7 +52,7 @@ def run(_: argparse.Namespace) -> ExitCode:
 
 
 def _table() -> Iterator[tuple[str, str]]:
-    """Yield what may follow each place of a line; commands whose extra is missing are skipped."""
+    """Yield the words for each place of a line; skip commands whose extra is missing."""
     yield "", " ".join([*COMMANDS, "--help", "--version"])
     for name in COMMANDS:
         try:
@@ -64,7 +64,7 @@ def _table() -> Iterator[tuple[str, str]]:
 def _words(at: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
     """Yield the words after a command, after each of its actions, and after each of its options."""
     found: list[str] = []
-    for action in parser._actions:  # noqa: SLF001 - argparse tells nobody what it was told
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public way to list its actions
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             found += action.choices
             for name, inner in action.choices.items():

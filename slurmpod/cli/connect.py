@@ -20,19 +20,21 @@ from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
 
 NO_SESSION = (
-    "where no session begins on any node, HyperPod names its nodes otherwise to the sessions' key: "
-    "without --document-name an administrator gets in (--print shows the command); "
+    "if no session opens on any node, HyperPod may name nodes differently for the sessions' key: "
+    "an administrator gets in without --document-name (--print shows the command); "
     "see docs/sessions.md"
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
-    parser.add_argument("group", nargs="?", help="instance group (default: where users work)")
+    parser.add_argument(
+        "group", nargs="?", help="instance group (default: the login nodes or controllers)"
+    )
     parser.add_argument("number", nargs="?", type=int, default=1, help="which node (default: 1)")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--print", action="store_true", help="print the AWS CLI's command for it")
+    how.add_argument("--print", action="store_true", help="print the equivalent AWS CLI command")
     how.add_argument("--json", action="store_true", help="the same, as JSON: a list of words")
 
 
@@ -59,7 +61,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def has_group(resolved: Resolved, name: str) -> bool:
-    """Return whether an environment has a group of this name; say which ones it has if not."""
+    """Return whether an environment has a group with this name; print the known ones if not."""
     known = [each.name for each in resolved.groups]
     if name not in known:
         guess = did_you_mean(name, known) or f"it has {', '.join(known)}"
@@ -68,7 +70,7 @@ def has_group(resolved: Resolved, name: str) -> bool:
 
 
 def has_plugin() -> bool:
-    """Return whether sessions can be opened from this computer; say what it lacks if not."""
+    """Return whether this computer can open sessions; print what is missing if not."""
     found = shutil.which(session_plugin.NAME) is not None
     if not found:
         say(session_plugin.IS_MISSING)

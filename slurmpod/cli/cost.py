@@ -1,4 +1,4 @@
-"""`slurmpod cost`: who used how many node-hours, what they cost, and what is idle."""
+"""`slurmpod cost`: node-hours by user or account, their cost, and idle nodes."""
 
 from __future__ import annotations
 
@@ -46,14 +46,16 @@ BY = ("account", "user", "partition")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument("--by", choices=BY, default="account", help="(default: account)")
-    parser.add_argument("--since", default="30d", help="30m, 2h, 3d or a time (default: 30d)")
-    parser.add_argument("--until", default="0m", help="the same (default: now)")
+    parser.add_argument("--since", default="30d", help="30m, 2h, 3d or a timestamp (default: 30d)")
+    parser.add_argument("--until", default="0m", help="end of the period (default: now)")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--csv", action="store_true", help="a line for each account, user, partition")
-    how.add_argument("--json", action="store_true", help="the same as JSON")
+    how.add_argument(
+        "--csv", action="store_true", help="print CSV, a line for each account, user and partition"
+    )
+    how.add_argument("--json", action="store_true", help="print the same as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
@@ -105,16 +107,14 @@ def _print(bill: Bill, by: str) -> None:
     console.print(f"{bill.since:%Y-%m-%d %H:%M} to {bill.until:%Y-%m-%d %H:%M} UTC")
     console.print(table if bill.uses else "no job ran")
     share = bill.idle_share
-    idle = "unknown: there is no worker" if share is None else f"{share:.0%}"
-    console.print(
-        f"idle: {idle} of {bill.worker_hours:,.1f} hours of the workers that are there now"
-    )
+    idle = "unknown: no workers" if share is None else f"{share:.0%}"
+    console.print(f"idle: {idle} of {bill.worker_hours:,.1f} hours of the current workers")
     for line in goodput_lines(bill.goodput):
         console.print(line)
     for group in bill.idle:
         console.print(_idle_now(group, bill.until))
     console.print(
-        "USD are dated prices of nodes, without file systems and the rest: see slurmpod plan"
+        "USD covers nodes only, at list prices of a given date; for the rest see slurmpod plan"
     )
 
 
@@ -126,7 +126,7 @@ def _idle_now(group: IdleGroup, now: datetime) -> str:
 
 
 def _say_next(bill: Bill, file: Path) -> None:
-    """Name the command that ends the group whose idle nodes cost most, if there is one."""
+    """Suggest the command that removes the most expensive idle nodes, if there are any."""
     most = max(bill.idle, key=lambda group: group.usd_per_hour or Decimal(0), default=None)
     if most:
         say(f"next: slurmpod scale {shlex.quote(str(file))} {most.group} {most.rest}")

@@ -1,4 +1,4 @@
-"""The goodput of a cluster as `slurmpod cost` tells it: how the node-hours ended."""
+"""The goodput section of `slurmpod cost`: node-hours by the outcome of their jobs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from slurmpod.operations.goodput import Goodput
 
-UNKNOWN = "steps that a run repeated or paused for are not in it: see slurmpod job metrics"
+UNKNOWN = "repeated steps and pauses are not included: see slurmpod job metrics"
 
 
 def goodput_lines(goodput: Goodput) -> Iterator[str]:
-    """Yield the share that completed, where the rest went, and what this cannot know."""
+    """Yield the share that completed, the other outcomes, and the limits of this figure."""
     if goodput.share is None:
         yield "goodput: unknown: no job has ended"
     else:
-        yield f"goodput: {goodput.share:.0%} of {goodput.ended:,.2f} node-hours that ended"
+        yield f"goodput: {goodput.share:.0%} of {goodput.ended:,.2f} node-hours of ended jobs"
     for ending, hours in goodput.node_hours.items():
         yield f"  {ending}: {hours:,.2f}"
     yield f"  waited for in the queue: {goodput.waited_node_hours:,.2f}"

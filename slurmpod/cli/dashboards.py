@@ -1,4 +1,4 @@
-"""`slurmpod dashboards`: the dashboards of an environment, as files or brought into Grafana."""
+"""`slurmpod dashboards`: an environment's dashboards, as files or in Grafana."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ RULES_FILE = "rules.yml"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument(
         "--output",
         type=Path,
         metavar="FOLDER",
-        help="write dashboards, and the rules for promtool, into FOLDER",
+        help="write dashboards and Prometheus rules into FOLDER",
     )
     parser.add_argument(
         "--pictures",
         action="store_true",
         help="with --output: also pictures (SVG) of the last hour, from Prometheus",
     )
-    parser.add_argument("--push", action="store_true", help="bring them into Grafana")
+    parser.add_argument("--push", action="store_true", help="push them to Grafana")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """List the dashboards; write them and bring them into Grafana where the user says so."""
+    """List the dashboards; write or push them if the user asks for it."""
     resolved = sound_environment(options.file).resolved
     if options.pictures and not options.output:
-        say("--pictures need a place: --output FOLDER")
+        say("--pictures needs --output FOLDER")
         return ExitCode.USAGE
     if options.output:
         options.output.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ def _draw(resolved: Resolved, folder: Path) -> ExitCode:
     if not (resolved.monitoring and resolved.monitoring.prometheus):
         say(f"{resolved.name} has no metrics; write 'monitoring.prometheus: {{}}' first")
         return ExitCode.USAGE
-    from slurmpod.aws.account import AwsAccount  # the SDK takes longer than all the rest
+    from slurmpod.aws.account import AwsAccount  # importing the SDK is slow
     from slurmpod.aws.clients import clients_of
     from slurmpod.aws.prometheus import PrometheusQueries
     from slurmpod.operations.deployed import LiveEnvironment, require_account
@@ -110,7 +110,7 @@ def _push(resolved: Resolved) -> ExitCode:
     if not (resolved.monitoring and resolved.monitoring.grafana):
         say(f"{resolved.name} has no Grafana workspace; write 'monitoring.grafana: {{}}' first")
         return ExitCode.USAGE
-    from slurmpod.aws.account import AwsAccount  # the SDK takes longer than all the rest
+    from slurmpod.aws.account import AwsAccount  # importing the SDK is slow
     from slurmpod.aws.clients import clients_of
     from slurmpod.aws.grafana import GrafanaAccess
     from slurmpod.operations.deployed import LiveEnvironment, require_account
@@ -119,7 +119,7 @@ def _push(resolved: Resolved) -> ExitCode:
     clients = clients_of(resolved.region)
     require_account(AwsAccount(clients), resolved.environment)
     addresses = addresses_of(LiveEnvironment(clients, resolved))
-    with if_interrupted("some dashboards may be new and some old; the same command brings all"):
+    with if_interrupted("some dashboards may be outdated; run the same command again to push all"):
         push(GrafanaAccess(clients), addresses, resolved)
     say(f"{len(DASHBOARDS)} dashboards are at {addresses.grafana_url}")
     return ExitCode.OK

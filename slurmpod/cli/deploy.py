@@ -1,4 +1,4 @@
-"""`slurmpod deploy`: what is written becomes what runs, on the stacks, on the nodes, in Slurm."""
+"""`slurmpod deploy`: apply the file to the stacks, the nodes and Slurm."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ from slurmpod.rules.check import Sound
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument("--only", metavar="STACK", help="deploy this stack alone, e.g. storage")
     parser.add_argument(
-        "--no-nodes", action="store_true", help="run no scripts on nodes, and no job"
+        "--no-nodes", action="store_true", help="do not run scripts on nodes, or a test job"
     )
-    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
-    parser.add_argument("--yes", action="store_true", help="do it without asking")
-    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+    parser.add_argument("--dry-run", action="store_true", help="only show the plan")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Show what changes, ask, deploy, run scripts on nodes that need it, and see a job run."""
+    """Show the changes, ask, deploy, run scripts on nodes that need it, and run a test job."""
     wanted = sound_environment(options.file)
     only = stack_named(wanted.resolved, options.only) if options.only else ""
     if only is None:
@@ -71,7 +71,7 @@ def _deploy(wanted: Sound, deployment: Deployment, options: argparse.Namespace) 
         _show(wanted, deployment, options)
     if deployment.difference.is_refused_by_aws:
         say(
-            "AWS refuses the changes that are marked 'refused', or is not known to take them: "
+            "AWS rejects the changes marked 'refused', or is not known to accept them: "
             "nothing was deployed"
         )
         return ExitCode.FAILED
@@ -88,7 +88,7 @@ def _deploy(wanted: Sound, deployment: Deployment, options: argparse.Namespace) 
 
 
 def _show(wanted: Sound, deployment: Deployment, options: argparse.Namespace) -> None:
-    """Print what changes, what it costs, and on which nodes scripts will run."""
+    """Print the changes, the new cost, and the nodes on which scripts will run."""
     resolved, difference = wanted.resolved, deployment.difference
     plan = plan_of(resolved, bundled_prices(resolved.region))
     deployed = difference.deployed
@@ -96,9 +96,9 @@ def _show(wanted: Sound, deployment: Deployment, options: argparse.Namespace) ->
         sys.stdout.write(plan_text(plan, rights_of_users(resolved)))
     elif deployed.record is not None:
         text = changes_text(difference.changes, resolved.name, wanted.source)
-        sys.stdout.write(f"{text}costs then: {per_month(plan.total)}\n")
+        sys.stdout.write(f"{text}cost after the deployment: {per_month(plan.total)}\n")
         for move in moves_in(difference.changes):
-            sys.stdout.write(f"{move.path}: slurmpod migrate checks this, and what stays\n")
+            sys.stdout.write(f"{move.path}: slurmpod migrate makes and verifies this change\n")
     say_about_cluster(difference, options.file)
     if deployment.only:
         sys.stdout.write(f"only the stack {deployment.only} is deployed\n")
@@ -109,7 +109,7 @@ def _show(wanted: Sound, deployment: Deployment, options: argparse.Namespace) ->
 
 
 def _end(deployment: Deployment, done: Done, options: argparse.Namespace) -> ExitCode:
-    """Tell how it went, and name the next command."""
+    """Print the outcome and suggest the next command."""
     if options.json:
         print_json({**_data(deployment), **dataclasses.asdict(done)})
     elif done.reports:
@@ -122,7 +122,7 @@ def _end(deployment: Deployment, done: Done, options: argparse.Namespace) -> Exi
     for group in done.late:
         say(group.text)
     if done.late:
-        say("HyperPod goes on asking for these nodes; no other deployment is needed")
+        say("HyperPod keeps requesting these nodes; you do not need to deploy again")
     if done.scripts_failed or (done.job and not done.job.succeeded):
         is_late = done.late and not done.scripts_failed
         say_next("status" if is_late else "lifecycle report", options.file)
@@ -155,9 +155,9 @@ def _say_next(deployment: Deployment, done: Done, options: argparse.Namespace) -
 
 
 def is_stopped_by_the_account(wanted: Sound) -> bool:
-    """Return whether the preflight finds what would stop a deployment, and say all that it finds.
+    """Run the preflight, print its findings, and return whether one of them is an error.
 
-    What the caller may not ask stops nothing: the CDK deploys in roles of its own.
+    Denied permissions do not stop the deployment: the CDK deploys with its own roles.
     """
     problems = check(wanted, asked(wanted))
     if problems:
@@ -166,13 +166,13 @@ def is_stopped_by_the_account(wanted: Sound) -> bool:
 
 
 def is_prepared(options: argparse.Namespace) -> bool:
-    """Return whether this machine has what the command needs; say what it lacks."""
+    """Return whether this machine has what the command needs; print what is missing."""
     if cdk_script() is None:
         say(CDK_IS_MISSING)
         return False
     if options.no_nodes or has_plugin():
         return True
-    say("or leave nodes alone: slurmpod deploy --no-nodes")
+    say("or skip the nodes: slurmpod deploy --no-nodes")
     return False
 
 

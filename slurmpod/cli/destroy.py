@@ -1,4 +1,4 @@
-"""`slurmpod destroy`: the stacks of an environment, the last first; what stays, and its cost."""
+"""`slurmpod destroy`: delete an environment's stacks in reverse; list what stays and its cost."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ from slurmpod.resolve.database import records_key
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument("--only", metavar="STACK", help="destroy this stack alone, e.g. cluster")
-    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
-    parser.add_argument("--yes", action="store_true", help="do it without asking for the name")
-    parser.add_argument("--json", action="store_true", help="print what goes and stays as JSON")
+    parser.add_argument("--dry-run", action="store_true", help="only show the plan")
+    parser.add_argument("--yes", action="store_true", help="do not ask for the name")
+    parser.add_argument(
+        "--json", action="store_true", help="print deleted and retained resources as JSON"
+    )
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Show what goes and what stays, ask for the name, and destroy."""
+    """Show what is deleted and what stays, ask for the name, and destroy."""
     wanted = sound_environment(options.file)
     resolved = wanted.resolved
     only = stack_named(resolved, options.only) if options.only else ""
@@ -68,28 +70,28 @@ def run(options: argparse.Namespace) -> ExitCode:
 def _show(plan: DestroyPlan, resolved: Resolved) -> None:
     costs = plan_of(resolved, bundled_prices(resolved.region))
     goes = [*plan.stacks, *([plan.network] if plan.network and not plan.holders else [])]
-    lines = [f"{resolved.name}: what goes, in this order: {', '.join(goes) or 'nothing'}"]
+    lines = [f"{resolved.name}: stacks to delete, in this order: {', '.join(goes) or 'nothing'}"]
     if resolved.stacks.cluster in goes:
-        lines.append("  nodes go with what is on their volumes, and jobs on them end")
+        lines.append("  nodes, their volumes and running jobs are lost")
         if records_key(resolved):
-            lines.append("  job records are saved first: the next controller begins with them")
+            lines.append("  job records are saved first, for the next controller")
     if plan.network and plan.holders:
-        lines.append(f"{plan.network} stays: {', '.join(plan.holders)} will be in it")
+        lines.append(f"{plan.network} stays, because it contains {', '.join(plan.holders)}")
     if resolved.stacks.cluster in goes and len(goes) == 1:
-        lines.append(f"what stays costs: {per_month(costs.without_cluster)}")
+        lines.append(f"cost of what stays: {per_month(costs.without_cluster)}")
     else:
-        lines += ["retained, and billed until you delete it:", *what_stays(costs)]
+        lines += ["retained, and billed until you delete them:", *what_stays(costs)]
     if plan.unknown:
-        lines.append(f"stacks that the file does not describe stay: {', '.join(plan.unknown)}")
+        lines.append(f"stacks that are not in the file stay: {', '.join(plan.unknown)}")
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
 
 
 def _refusal(resolved: Resolved) -> ExitCode | None:
-    """Return how it ends before it has begun, after saying why; None where it can begin."""
+    """Return the exit code, after printing the reason, if it cannot start; else None."""
     if resolved.protected:
-        say(f"refused: {resolved.name} is protected, and its stacks refuse to be deleted")
-        say("  fix: write 'protected: false', deploy that, then destroy")
+        say(f"refused: {resolved.name} is protected, and its stacks have termination protection")
+        say("  fix: set 'protected: false', deploy, then destroy")
         return ExitCode.FAILED
     if cdk_script() is None:
         say(CDK_IS_MISSING)
@@ -98,20 +100,20 @@ def _refusal(resolved: Resolved) -> ExitCode | None:
 
 
 def _end(plan: DestroyPlan, resolved: Resolved, options: argparse.Namespace) -> ExitCode:
-    """Tell what there is now, and name the next command."""
+    """Print the outcome and suggest the next command."""
     if options.json:
         print_json({"name": resolved.name, **dataclasses.asdict(plan)})
     if plan.is_nothing and not plan.network:
         say(f"nothing of {resolved.name} is left in CloudFormation")
     elif plan.is_nothing:
-        say(f"{plan.network} is left; what is in it has to be deleted first:")
+        say(f"{plan.network} is left; delete its contents first:")
         for holder in plan.holders:
             say(f"  {_deletion(holder, resolved)}")
         say_next("destroy", options.file)
     elif options.dry_run:
         say_next("destroy", options.file)
     else:
-        say(f"stacks that are left: {', '.join((*plan.stacks, plan.network)).rstrip(', ')}")
+        say(f"remaining stacks: {', '.join((*plan.stacks, plan.network)).rstrip(', ')}")
         say_next("deploy", options.file)
     return ExitCode.OK
 
@@ -122,7 +124,7 @@ def _again(options: argparse.Namespace) -> str:
 
 
 def _deletion(holder: str, resolved: Resolved) -> str:
-    """Return the command that deletes what is in the network, and all data in it."""
+    """Return the command that deletes a resource in the network, and all its data."""
     if holder.startswith("fs-"):
         what = f"fsx delete-file-system --file-system-id {holder}"
     elif ":notebook-instance/" in holder:

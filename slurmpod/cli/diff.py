@@ -1,4 +1,4 @@
-"""`slurmpod diff`: what a deployment would change, replace or lose, before it is begun."""
+"""`slurmpod diff`: what a deployment would change, replace or lose, before you start it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from slurmpod.rules.check import Sound
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument("--json", action="store_true", help="print the changes as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Compare the file with what is deployed; a protected environment refuses what would lose."""
+    """Compare the file with the deployment; fail if a protected environment would lose data."""
     wanted = sound_environment(options.file)
     difference = difference_of(wanted)
     if options.json:
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def follows(difference: Difference) -> str:
-    """Return the command that comes next: a move has its own, and nothing needs no deployment."""
+    """Return the next command: a move has its own, and no changes need no deployment."""
     if moves_in(difference.changes):
         return "migrate"
     deployed = difference.deployed
@@ -50,7 +50,7 @@ def follows(difference: Difference) -> str:
 
 
 def difference_of(wanted: Sound) -> Difference:
-    """Ask the account of an environment what is deployed, and compare; raises AwsUnavailable."""
+    """Read an environment's deployed state from its account, and compare; raises AwsUnavailable."""
     return compared_with_deployed(clients_of(wanted.environment.region), wanted.resolved)
 
 
@@ -65,11 +65,11 @@ def show(difference: Difference, source: YamlSource, file: Path) -> ExitCode:
 
 
 def verdict(difference: Difference, file: Path) -> ExitCode:
-    """Say what stands against a deployment, if anything does."""
+    """Print the reasons not to deploy, if there are any."""
     say_about_cluster(difference, file)
     if difference.is_refused_by_aws:
         say(
-            "AWS refuses the changes that are marked 'refused', or is not known to take them: "
+            "AWS rejects the changes marked 'refused', or is not known to accept them: "
             "do not deploy this"
         )
         return ExitCode.FAILED
@@ -80,7 +80,7 @@ def verdict(difference: Difference, file: Path) -> ExitCode:
 
 
 def say_about_cluster(difference: Difference, file: Path) -> None:
-    """Say what the file is compared with where there is no cluster."""
+    """Print what the file is compared with if there is no cluster."""
     deployed = difference.deployed
     if deployed and not deployed.has_cluster:
         say(_without_cluster(deployed, difference.wanted.name, file))
@@ -100,11 +100,11 @@ def _without_cluster(deployed: Deployed, name: str, file: Path) -> str:
     left = ", ".join(deployed.stacks)
     if deployed.record is None:
         return (
-            f"{name} has no cluster, and CloudFormation does not remember what was "
-            f"deployed. What a deployment changes in {left} is not known here: look for "
-            f"replacements in what this prints: {cdk_command('diff', file)}"
+            f"{name} has no cluster, and CloudFormation has no record of what was deployed. "
+            f"The changes to {left} are unknown: look for replacements in the output of "
+            f"{cdk_command('diff', file)}"
         )
     return (
-        f"{name} has no cluster: the file is compared with what was deployed before "
-        f"the stack of the cluster was deleted. The stacks that are left: {left}"
+        f"{name} has no cluster: the file is compared with the last deployment before "
+        f"its cluster stack was deleted. Remaining stacks: {left}"
     )

@@ -1,4 +1,4 @@
-"""The sound environment that many commands need."""
+"""Loading a valid environment, as many commands need it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slurmpod.rules.check import Sound, sound
 
 
 def sound_environment(path: Path) -> Sound:
-    """Read, check and resolve one environment; warnings go to stderr.
+    """Read, check and resolve one environment; print warnings to stderr.
 
     Raises:
         InvalidEnvironment: The file has errors; `main` shows them.

@@ -1,4 +1,4 @@
-"""`slurmpod expand`: every value of an environment with its origin, and all that follows."""
+"""`slurmpod expand`: every value of an environment with its origin, and what it resolves to."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from slurmpod.reading.yaml_source import YamlSource
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument("--json", action="store_true", help="print JSON instead of YAML")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Print the environment (what its files and the defaults say) and what is resolved from it."""
+    """Print the environment (its files and defaults) and its resolved form."""
     sound = sound_environment(options.file)
     environment, source = plain(sound.environment), sound.source
     resolved = plain(sound.resolved)
@@ -48,13 +48,13 @@ def run(options: argparse.Namespace) -> ExitCode:
 DEFAULT = "default"
 
 LINE_LIMIT = 60
-"""Longest line that moves the comments of all lines to the right; longer ones only their own."""
+"""Comments of all lines are aligned to the longest line up to this length."""
 
 
 def origins(environment: dict[str, Any], source: YamlSource) -> dict[str, str]:
-    """Return for each value, by its path, what decides about it.
+    """Return the origin of each value by its path.
 
-    That is a `file:line`, or `default`, or `edition 2026` for a default of the file's edition.
+    It is a `file:line`, or `default`, or `edition 2026` for a default of the file's edition.
     """
     origin = _Origin(environment, source)
     return {format_path(path): origin.of(path) for path in _leaves(environment)}
@@ -63,7 +63,7 @@ def origins(environment: dict[str, Any], source: YamlSource) -> dict[str, str]:
 def with_origins(environment: dict[str, Any], source: YamlSource) -> str:
     """Return an environment as YAML, with the origin of each value in a comment.
 
-    Files are named as they are seen from the environment's folder: most often by name alone.
+    Files are named relative to the environment's folder: usually by name alone.
     """
     text = yaml_text(environment)
     lines = text.splitlines(keepends=True)
@@ -81,7 +81,7 @@ def with_origins(environment: dict[str, Any], source: YamlSource) -> str:
 
 
 def _leaves(value: Any, path: YamlPath = ()) -> Iterator[YamlPath]:
-    """Return the paths of all values that hold no others."""
+    """Return the paths of all leaf values."""
     inside = value.items() if isinstance(value, dict) else enumerate(value)
     for key, item in inside:
         if item and isinstance(item, dict | list):
@@ -91,7 +91,7 @@ def _leaves(value: Any, path: YamlPath = ()) -> Iterator[YamlPath]:
 
 
 def _last_lines(node: yaml.Node, path: YamlPath = ()) -> Iterator[tuple[YamlPath, int]]:
-    """Return for each value that holds no others its path and the index of its last line."""
+    """Return the path of each leaf value and the index of its last line."""
     if isinstance(node, yaml.MappingNode) and node.value:
         for key, value in node.value:
             yield from _last_lines(value, (*path, key.value))
@@ -104,14 +104,14 @@ def _last_lines(node: yaml.Node, path: YamlPath = ()) -> Iterator[tuple[YamlPath
 
 @dataclass(frozen=True)
 class _Origin:
-    """Where values come from; files are named as they are seen from a folder, if one is given."""
+    """Origins of values; files are named relative to a folder, if one is given."""
 
     environment: Mapping[str, Any]
     source: YamlSource
     folder: Path | None = None
 
     def of(self, path: YamlPath) -> str:
-        """Return what decides about the value at a path."""
+        """Return the origin of the value at a path."""
         position = self.source.values.get(path)
         if not position:
             return self._default(path)
@@ -124,10 +124,10 @@ class _Origin:
 
 
 def plain(value: Any) -> Any:
-    """Return `value` as mappings, lists, text and numbers; properties of dataclasses included.
+    """Return `value` as mappings, lists, text and numbers, including properties of dataclasses.
 
-    Sections of the environment to which a dataclass refers are left out, and their places in its
-    file: who wants them has the environment. Contents of files are shown by their hash.
+    Leaves out sections of the environment that a dataclass refers to, and their places in its
+    file: they are in the environment itself. Contents of files are shown by their hash.
     """
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value) if field.type != "YamlPath"]
@@ -155,7 +155,7 @@ def _is_property(member: object) -> bool:
 
 
 OTHER_LINE_BREAKS = frozenset("\x85\u2028\u2029")
-"""Line breaks in YAML 1.1 that PyYAML writes as they are, and reads as others or not at all."""
+"""Line breaks in YAML 1.1 that PyYAML writes unescaped, and reads differently or not at all."""
 
 
 class _Dumper(yaml.SafeDumper):

@@ -1,4 +1,4 @@
-"""`slurmpod explain`: what a rule demands, why, what to do, and where that is written."""
+"""`slurmpod explain`: what a rule requires, why, how to fix a violation, and its source."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AnyRule = Rule | JobRule | ListedCheck
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("rule", nargs="?", metavar="RULE-ID", help="such as NET-003; default: all")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the facts as JSON")
@@ -80,10 +80,10 @@ INTRODUCTION = """\
 # Rules
 
 Every environment file is checked against these rules before anything is deployed:
-`slurmpod validate environments/dev.yaml`. An error stops every command; a warning is shown and
-passed. `slurmpod explain NET-003` prints one rule in the terminal.
+`slurmpod validate environments/dev.yaml`. An error stops every command; a warning is only shown.
+`slurmpod explain NET-003` prints one rule in the terminal.
 
-This page is made from the rules themselves: `slurmpod explain --markdown > docs/rules.md`.
+This page is generated from the rules: `slurmpod explain --markdown > docs/rules.md`.
 """
 
 

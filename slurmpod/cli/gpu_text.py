@@ -22,11 +22,11 @@ def gpus_by_job(
     held: Sequence[HeldGpus] | None,
     use: Mapping[str, GpuUse] | Unavailable,
 ) -> RenderableType:
-    """Return who holds which GPUs, and what they do with them."""
+    """Return which jobs hold which GPUs, and how busy they are."""
     if held is None:
-        return Text.assemble(("unknown: ", "yellow"), "Slurm does not tell who holds them")
+        return Text.assemble(("unknown: ", "yellow"), "Slurm does not report which jobs hold them")
     if not held:
-        return Text("no job holds any")
+        return Text("not allocated to any job")
     known = {} if isinstance(use, Unavailable) else use
     users = {job.id: job.user for job in jobs}
     by_job: dict[str, list[HeldGpus]] = {}

@@ -1,4 +1,4 @@
-"""`slurmpod init`: the first file of an environment, with what the account has to offer."""
+"""`slurmpod init`: a first environment file, with suggestions from the account."""
 
 from __future__ import annotations
 
@@ -33,32 +33,34 @@ NEW_VPC = "new"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the file to write, such as environments/mine.yaml")
     parser.add_argument("--name", help="name of the environment (default: the file's)")
-    parser.add_argument("--account", help="12 digits (default: that of the credentials)")
-    parser.add_argument("--region", help="such as us-west-2 (default: that of the shell)")
+    parser.add_argument("--account", help="12 digits (default: the account of the credentials)")
+    parser.add_argument("--region", help="such as us-west-2 (default: the shell's)")
     parser.add_argument("--instance-type", help=f"type of the workers (default: {DEFAULT_TYPE})")
     parser.add_argument("--count", type=int, help=f"number of workers (default: {DEFAULT_COUNT})")
-    parser.add_argument("--zone", help="such as usw2-az2 (default: the first that offers the type)")
-    parser.add_argument("--vpc", help=f"id of a VPC of yours (default: a {NEW_VPC} one)")
-    parser.add_argument("--json", action="store_true", help="print what was chosen as JSON")
+    parser.add_argument(
+        "--zone", help="such as usw2-az2 (default: the first one that offers the type)"
+    )
+    parser.add_argument("--vpc", help=f"id of an existing VPC (default: a {NEW_VPC} one)")
+    parser.add_argument("--json", action="store_true", help="print the choices as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Ask what no option says, and write the file; one that is there stays as it is."""
+    """Ask for values that have no option, and write the file; never overwrite one."""
     if _is_taken(options.file):
         return ExitCode.USAGE
     asker = Asker(options)
     with if_interrupted("nothing was written"):
         choices, around = _choose(asker, options)
     if asker.missing:
-        say("without a terminal nobody can be asked; these options are needed:")
+        say("without a terminal, these options are required:")
         say("\n".join(f"  {option}" for option in asker.missing))
         return ExitCode.USAGE
     text = environment_text(choices)
     checked = sound(read_as(str(options.file), text))
-    if _is_taken(options.file):  # answers take their time
+    if _is_taken(options.file):  # it may have been created meanwhile
         return ExitCode.USAGE
     options.file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(options.file, text)
@@ -73,22 +75,22 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 def _is_taken(file: Path) -> bool:
     if file.exists():
-        say(f"{file} is there already: choose another name")
+        say(f"{file} already exists: choose another name")
     return file.exists()
 
 
 @dataclass
 class Asker:
-    """Takes answers from options, from the person at the terminal, or from what is usual.
+    """Answers from options, from the user at the terminal, or from defaults.
 
-    Without a terminal, what has no usual answer is noted in `missing`.
+    Without a terminal, `missing` collects the questions that have no default.
     """
 
     options: argparse.Namespace
     missing: list[str] = field(default_factory=list)
 
     def answer(self, option: str, question: str, usual: str = "") -> str:
-        """Return one answer; empty for one that is missing."""
+        """Return one answer; empty if it is missing."""
         given = getattr(self.options, option.replace("-", "_"))
         if given is not None:
             return str(given)
@@ -116,7 +118,7 @@ def _choose(asker: Asker, options: argparse.Namespace) -> tuple[Choices, Surroun
     instance_type = asker.answer("instance-type", "Instance type of the workers", DEFAULT_TYPE)
     count = asker.answer("count", "Number of workers", str(DEFAULT_COUNT))
     if not count.isdigit():
-        raise WorkFailed(f"nothing was written: '{count}' is no number of workers")
+        raise WorkFailed(f"nothing was written: '{count}' is not a number of workers")
     account, around = _looked_up(region, instance_type)
     account = asker.answer("account", "AWS account, 12 digits", account)
     zone = asker.answer("zone", _zone_question(around), _usual_zone(around))
@@ -128,13 +130,13 @@ def _choose(asker: Asker, options: argparse.Namespace) -> tuple[Choices, Surroun
 
 
 def _looked_up(region: str, instance_type: str) -> tuple[str, Surroundings | None]:
-    """Return the account and what is in it; nothing without credentials."""
+    """Return the account and its resources; nothing without credentials."""
     if not region:
         return "", None
     clients = clients_of(region)
     account = own_account(clients)
     if not account:
-        say("no AWS credentials: nothing is looked up")
+        say("no AWS credentials: the account is not checked")
         return "", None
     around = survey(clients, instance_type)
     for reason in around.unseen:
@@ -162,7 +164,7 @@ def _vpc_question(around: Surroundings | None) -> str:
 
 
 def _subnet(vpc: str, zone: str, around: Surroundings | None) -> ChosenSubnet:
-    """Return the private subnet of a VPC in a zone; raises WorkFailed where there is none."""
+    """Return the private subnet of a VPC in a zone; raises WorkFailed if it has none."""
     if around is None:
         raise WorkFailed(f"the subnets of {vpc} cannot be looked up without AWS credentials")
     ids = {each.name: each.id for each in around.zones}
@@ -170,7 +172,7 @@ def _subnet(vpc: str, zone: str, around: Surroundings | None) -> ChosenSubnet:
         if each.id == vpc and ids.get(zone, zone) in each.subnets:
             return each.subnets[ids.get(zone, zone)]
     zones = sorted(zone for each in around.vpcs if each.id == vpc for zone in each.subnets)
-    has = f"it has some in {', '.join(zones)}" if zones else "it has none, or is not there"
+    has = f"it has some in {', '.join(zones)}" if zones else "it has none, or does not exist"
     raise WorkFailed(f"{vpc} has no private subnet in {zone}: {has}")
 
 
@@ -181,14 +183,14 @@ def _in_words(choices: Choices) -> str:
 
 
 def _warn(checked: Sound, around: Surroundings | None) -> None:
-    """Show what the account will have against it."""
+    """Print what preflight checks find in the account."""
     problems = (*checked.warnings, *_of_account(checked, around))
     if problems:
         say(problems_text(problems, sys.stderr) + "\n")
 
 
 def _of_account(checked: Sound, around: Surroundings | None) -> tuple[Problem, ...]:
-    """Judge what was seen as preflight does, which sees more."""
+    """Judge the facts as preflight does, which gathers more of them."""
     if around is None:
         return ()
     resolved = checked.resolved

@@ -32,7 +32,7 @@ PLAN_HELP = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     checks = actions.add_parser("lint", help="show every problem of batch scripts")
     checks.add_argument("scripts", type=Path, nargs="+", metavar="FILE", help="batch scripts")

@@ -37,7 +37,7 @@ class NotThere(WorkFailed):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="show the rehearsals that run")
     listing.add_argument("--json", action="store_true", help="print them as JSON")

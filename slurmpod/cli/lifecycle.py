@@ -43,7 +43,7 @@ from slurmpod.resolve import Resolved
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     reports = actions.add_parser("report", help="show how the scripts went on every node")
     reports.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
@@ -73,7 +73,7 @@ def _report(options: argparse.Namespace) -> ExitCode:
 
 
 def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument("--group", help="this group alone (default: all, controllers first)")
     parser.add_argument("--node", help="only this one: its name in Slurm, or its instance id")

@@ -41,7 +41,7 @@ HOURS_OF_JOBS = 720
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument("--node", action="append", default=[], help="a node; may be repeated")
     parser.add_argument("--group", action="append", default=[], help="all nodes of a group")

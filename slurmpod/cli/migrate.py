@@ -60,7 +60,7 @@ KEPT = "migration.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
     parser.add_argument("--yes", action="store_true", help="do it without asking for the name")

@@ -31,7 +31,7 @@ OF_NODES = (Action.DRAIN, Action.RESUME, Action.REBOOT, Action.REPLACE, Action.D
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for action in OF_NODES:
         summary = DONE_BY[action]

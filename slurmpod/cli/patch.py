@@ -36,7 +36,7 @@ Plans = Sequence[tuple[GroupPatch, NodePlan]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument(
         "--group", action="append", default=[], help="only this group; may be repeated"

@@ -29,7 +29,7 @@ UNKNOWN = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument("--role", choices=[*Role], help="nodes of this role only")
     parser.add_argument("--json", action="store_true", help="print the facts as JSON")

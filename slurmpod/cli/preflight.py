@@ -22,7 +22,7 @@ from slurmpod.whole_file import write_whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     source = parser.add_mutually_exclusive_group()
     source.add_argument(

@@ -46,7 +46,7 @@ HOST = re.compile(r"127\.0\.0\.1|[a-z0-9-]+(?:\.[a-z0-9-]+)*(?<=[a-z-])")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument(
         "--keep",

@@ -14,7 +14,7 @@ from slurmpod.whole_file import write_whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="write the files into FOLDER")
     parser.add_argument("--json", action="store_true", help="print the list of files as JSON")

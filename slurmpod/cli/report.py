@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument(
         "what", metavar="ENV|REHEARSAL", help="environments/dev.yaml, or the id of a rehearsal"
     )

@@ -41,7 +41,7 @@ from slurmpod.rules.check import sound
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument("group", help="instance group")
     parser.add_argument("count", type=at_least(0), help="how many nodes it is to have")

@@ -16,7 +16,7 @@ DEFAULT = Path("environments/schema.json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.description = "Print the JSON Schema of environment files, or keep it in a file."
     action = parser.add_mutually_exclusive_group()
     for option, text in (("--write", "write it into FILE"), ("--check", "fail if FILE is stale")):

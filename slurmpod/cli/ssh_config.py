@@ -30,7 +30,7 @@ AWS_CLI = "https://docs.aws.amazon.com/cli/latest/userguide/getting-started-inst
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument("--user", help="user of the environment (default: your name here)")
     parser.add_argument(

@@ -33,7 +33,7 @@ LEAST_SECONDS = 5.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     how = parser.add_mutually_exclusive_group()
     how.add_argument(

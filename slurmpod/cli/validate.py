@@ -18,7 +18,7 @@ from slurmpod.rules.check import check, check_together, each_once
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the command's arguments."""
     parser.add_argument(
         "paths",
         type=Path,

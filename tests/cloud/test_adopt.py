@@ -145,7 +145,7 @@ class TestNothingToAdopt:
     def test_it_says_so(self, life: Life, step: str) -> None:
         done = result(life, step)
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout == "dev: nothing is left that no stack holds\n"
+        assert done.stdout == "dev: no resources are left outside of stacks\n"
 
 
 class TestWithTheCdkAlone:
@@ -180,7 +180,10 @@ class TestPlan:
     def test_it_changes_nothing(self, life: Life) -> None:
         assert life.facts["planned"] == life.facts["destroyed"]
         done = result(life, "plan")
-        assert (done.returncode, "only the plan; run it again with --yes" in done.stderr) == (
+        assert (
+            done.returncode,
+            "only the plan; run it again with --yes" in done.stderr,
+        ) == (
             1,
             True,
         )
@@ -190,7 +193,7 @@ class TestPlan:
         shown = result(life, "plan").stdout
         assert f"AWS::S3::Bucket {BUCKET} of dev-lifecycle" in shown
         assert f"AWS::EC2::VPC {life.facts['destroyed']['vpcs'][0]} of dev-network" in shown
-        assert "the failed stack dev-network (DELETE_FAILED) is cleared away" in shown
+        assert "the failed stack dev-network (DELETE_FAILED) is deleted" in shown
         assert f"{file_system}, Lustre, 1200 GiB" in shown
         assert "in place of storage.lustre:\n      mount_path: /fsx\n      existing:\n" in shown
         assert f"        id: {file_system}\n" in shown
@@ -210,19 +213,22 @@ class TestPlan:
 class TestAdoption:
     def test_it_says_what_was_done_and_what_is_still_to_do(self, life: Life) -> None:
         done = result(life, "adopt")
-        assert "dev has taken back 5 resources" in done.stderr
-        assert "still to do: write the lines above" in done.stderr
+        assert "dev has adopted 5 resources" in done.stderr
+        assert "still to do: add the lines above" in done.stderr
         assert done.returncode == 1
 
     def test_again_it_finds_only_what_is_to_be_written(self, life: Life) -> None:
         done = result(life, "adopt again")
         assert "CloudFormation import:" not in done.stdout
-        assert "to be written" in done.stdout
+        assert "to add to " in done.stdout
 
     def test_what_is_written_is_no_longer_left(self, life: Life) -> None:
         assert result(life, "valid").returncode == 0, result(life, "valid").stderr
         done = result(life, "written")
-        assert (done.returncode, done.stdout) == (0, "dev: nothing is left that no stack holds\n")
+        assert (done.returncode, done.stdout) == (
+            0,
+            "dev: no resources are left outside of stacks\n",
+        )
 
 
 class TestDeployedAgain:

@@ -72,7 +72,7 @@ def test_offers_come_with_zone_dates_and_price(
     assert searched == ExitCode.OK
     assert "2 nodes of ml.p5.48xlarge for 7 days: " in shown.err
     first, second = shown.out.split("tpo-")[1:3]
-    assert "  3,360.00 USD  (10.00 USD a node and hour)" in first
+    assert "  3,360.00 USD  (10.00 USD per node-hour)" in first
     ends = begins + timedelta(days=7)
     assert f"us-west-2a  {begins:%Y-%m-%d %H:%M} to {ends:%Y-%m-%d %H:%M} UTC" in first
     assert "not in the zone" not in first
@@ -125,14 +125,14 @@ def test_only_the_sum_buys(
     shown = capsys.readouterr()
 
     assert "10 nodes of ml.p5.48xlarge" in shown.err
-    assert "4,800.00 USD are due at once, and a purchase cannot be taken back" in shown.err
+    assert "4,800.00 USD are due now, and a purchase cannot be undone" in shown.err
     assert (code == ExitCode.OK, "june" in shell.plans()) == (is_bought, is_bought)
     if is_bought:
         arn = f"arn:aws:sagemaker:{REGION}:{ACCOUNT}:training-plan/june"
         assert shown.out == f"{arn}\n"
-        assert f"write below the group workers: training_plan_arn: {arn}" in shown.err
+        assert f"add to the group workers: training_plan_arn: {arn}" in shown.err
     else:
-        assert "that is not the sum: nothing was bought" in shown.err
+        assert "that is not the price: nothing was bought" in shown.err
 
 
 def test_plans_are_shown_with_their_end_and_the_groups_that_use_them(
@@ -175,7 +175,7 @@ def test_a_plan_is_extended_by_the_sum(shell: Shell, capsys: pytest.CaptureFixtu
     [
         (("search", "FILE", "gpu"), "dev has no group 'gpu'", ExitCode.USAGE),
         (("search", "FILE", "controller"), "plans have no ml.m5.large", ExitCode.FAILED),
-        (("search", "FILE", "workers", "--from", "soon"), "is no date", ExitCode.USAGE),
+        (("search", "FILE", "workers", "--from", "soon"), "is not a date", ExitCode.USAGE),
         (("buy", "FILE", "workers", "tpo-1", "june"), "is not offered", ExitCode.FAILED),
         (("extend", "FILE", "june", "--days", "3"), "there is no training plan", ExitCode.FAILED),
         (("extend", "FILE", "june", "--days", "15"), "by whole weeks up to 182", ExitCode.USAGE),

@@ -61,8 +61,8 @@ def destroyed(life: Life) -> Account:
         *command, cwd=life.repository.folder / "elsewhere", answer="dev\n"
     )
     assert result.returncode == 0, result.stderr
-    assert f"what goes, in this order: {', '.join(ABOVE_THE_NETWORK)}\n" in result.stdout
-    assert "dev-network is left; what is in it has to be deleted first" in result.stderr
+    assert f"stacks to delete, in this order: {', '.join(ABOVE_THE_NETWORK)}\n" in result.stdout
+    assert "dev-network is left; delete its contents first" in result.stderr
     assert result.stderr.endswith("next: slurmpod destroy ../environments/dev.yaml\n")
     return life.account
 
@@ -183,7 +183,7 @@ class TestDestroy:
         result = destroyed.slurmpod("diff", changed())
         assert (result.returncode, result.stdout) == (0, "dev: no changes\n")
         assert "dev has no cluster" in result.stderr
-        assert "The stacks that are left: dev-network\n" in result.stderr
+        assert "Remaining stacks: dev-network\n" in result.stderr
 
     def test_what_only_a_cluster_cannot_change_is_harmless_without_one(
         self, destroyed: Account, changed: Callable[..., str]

@@ -142,7 +142,7 @@ def test_without_credentials_and_a_terminal_all_missing_options_are_told(
     assert all(f"  --{option}: " in err for option in ("region", "account", "zone"))
     code, _, err = init("--region", "eu-west-1", "--account", ACCOUNT, "--zone", "euw1-az1")
     assert code == ExitCode.OK
-    assert "nothing is looked up" in err
+    assert "the account is not checked" in err
     assert written(file).resolved.region == "eu-west-1"
     assert "next: slurmpod validate config/mine.yaml" in err
 

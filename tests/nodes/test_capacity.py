@@ -395,7 +395,7 @@ def test_a_deployment_ends_well_and_says_which_nodes_are_still_to_come(
     assert re.search(rf"^workers \(ml\.m5\.large\): {some}: {why}", said, re.MULTILINE)
     assert f"\nmore (ml.m5.xlarge): {none.format(1)}: {why}" in said
     assert "a job ran on ip-" in said
-    assert "\nHyperPod goes on asking for these nodes; no other deployment is needed\n" in said
+    assert "\nHyperPod keeps requesting these nodes; you do not need to deploy again\n" in said
     assert said.endswith(f"\nnext: slurmpod status {FILE}\n")
 
     shortage.end()

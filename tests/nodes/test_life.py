@@ -294,7 +294,7 @@ def test_who_used_what_is_known(life: Life) -> None:
 
 def test_destroyed_and_deployed_again_it_has_its_data_and_records(life: Life) -> None:
     saved = life.slurmpod(f"backup {FILE}")
-    assert "/records/life.sql.gz; a controller that is made anew begins" in saved.stderr
+    assert "/records/life.sql.gz; a new controller starts" in saved.stderr
     before = life.on("controller", SACCT)
     assert "remembered" in before
     life.slurmpod(f"destroy {FILE} --yes")

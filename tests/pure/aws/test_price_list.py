@@ -141,7 +141,7 @@ def test_usage_types_without_a_region_count_and_reserved_ones_do_not(ask: Ask) -
     ids=["nothing", "two rates", "two products", "no rate"],
 )
 def test_no_single_price_is_an_error_and_no_guess(ask: Ask, nodes: list[str]) -> None:
-    with pytest.raises(AwsUnavailable, match=r"price.* of node ml\.m5\.large in us-west-2"):
+    with pytest.raises(AwsUnavailable, match=r"price.* for node ml\.m5\.large in us-west-2"):
         ask(nodes=nodes)
 
 

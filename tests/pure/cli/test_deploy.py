@@ -130,7 +130,7 @@ def test_shows_what_changes_and_asks(command: Command, capsys: pytest.CaptureFix
     assert command() == ExitCode.FAILED
     shown = capsys.readouterr()
     assert "loses something: cluster.groups.workers.count: 2 -> 1" in shown.out
-    assert "costs then: at least" in shown.out
+    assert "cost after the deployment: at least" in shown.out
     assert "1 node will run the new scripts: 1 of workers" in shown.out
     assert "run it again with --yes" in shown.err
     assert command.done == []
@@ -156,7 +156,7 @@ def test_ends_well_and_names_the_groups_whose_nodes_are_still_to_come(
     said = capsys.readouterr().err
     assert (
         "workers (ml.m5.xlarge): 1 of 2 nodes in service, 1 still to come: no capacity\n"
-        "HyperPod goes on asking for these nodes; no other deployment is needed\n"
+        "HyperPod keeps requesting these nodes; you do not need to deploy again\n"
     ) in said
     assert said.endswith(f"next: slurmpod status {command.file}\n")
 

@@ -82,10 +82,10 @@ def test_says_what_goes_and_what_stays_and_costs_and_asks_for_the_name(
 ) -> None:
     assert command() == ExitCode.FAILED
     shown = capsys.readouterr()
-    assert "what goes, in this order: dev-cluster, dev-storage\n" in shown.out
-    assert "dev-network stays: fs-1 will be in it" in shown.out
+    assert "stacks to delete, in this order: dev-cluster, dev-storage\n" in shown.out
+    assert "dev-network stays, because it contains fs-1" in shown.out
     assert "  /fsx (Lustre PERSISTENT_2 SSD, 1200 GiB" in shown.out
-    assert "stacks that the file does not describe stay: dev-access" in shown.out
+    assert "stacks that are not in the file stay: dev-access" in shown.out
     assert "type dev to destroy it:" in shown.err
     assert command.done == []
 
@@ -123,7 +123,7 @@ def test_a_protected_environment_is_refused_whoever_asks(
     command.file.write_text(f"{SOUND}protected: true\n")
     command.say("dev\n")
     assert command("--yes") == ExitCode.FAILED
-    assert "write 'protected: false', deploy that, then destroy" in capsys.readouterr().err
+    assert "set 'protected: false', deploy, then destroy" in capsys.readouterr().err
     assert command.done == []
 
 

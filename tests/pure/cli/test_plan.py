@@ -122,7 +122,7 @@ def test_the_difference_to_what_is_deployed_is_that_of_diff(
     monkeypatch.setattr(diff, "difference_of", compared)
     assert run(["plan", str(file), "--deployed", *form]) == ExitCode.FAILED
     shown = capsys.readouterr()
-    assert "AWS refuses the changes that are marked 'refused'" in shown.err
+    assert "AWS rejects the changes marked 'refused'" in shown.err
     if form:
         (change,) = json.loads(shown.out)["difference"]["changes"]
         assert (change["path"], change["kind"]) == ("network.zone", "refused")

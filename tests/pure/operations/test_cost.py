@@ -235,9 +235,9 @@ def test_goodput_is_shown_with_what_was_lost_and_what_it_cannot_know(
 ) -> None:
     assert main.run(["cost", file]) == ExitCode.OK
     shown = capsys.readouterr().out
-    assert "goodput: 71% of 3.50 node-hours that ended" in shown
+    assert "goodput: 71% of 3.50 node-hours of ended jobs" in shown
     assert "  lost to requeues: 0.50\n" in shown
-    assert "steps that a run repeated or paused for are not in it" in shown
+    assert "repeated steps and pauses are not included" in shown
     assert main.run(["cost", file, "--json"]) == ExitCode.OK
     goodput = json.loads(capsys.readouterr().out)["goodput"]
     assert goodput["node_hours"] == {"completed": 2.5, "requeued": 0.5, "failed": 0.5}

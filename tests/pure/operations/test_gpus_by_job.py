@@ -82,12 +82,17 @@ def test_only_what_squeue_confirms_counts(environment: Resolved, forged: str) ->
 
 
 def test_nothing_held_is_said(environment: Resolved) -> None:
-    assert line(screen(status(environment, held="all\n")), "any") == "GPUs no job holds any"
+    assert (
+        line(screen(status(environment, held="all\n")), "allocated")
+        == "GPUs not allocated to any job"
+    )
 
 
 def test_where_slurm_does_not_tell_nobody_is_said_to_hold_none(environment: Resolved) -> None:
     page = screen(status(environment, held=""))
-    assert line(page, "does not tell") == "GPUs unknown: Slurm does not tell who holds them"
+    assert (
+        line(page, "does not report") == "GPUs unknown: Slurm does not report which jobs hold them"
+    )
 
 
 @pytest.mark.parametrize("environment", [WITH_GPUS], indirect=True)
