@@ -1,8 +1,8 @@
-"""Checks of nodes that nobody uses, as jobs of the lowest priority: before people notice a fault.
+"""Checks of idle nodes, run as jobs of the lowest priority to find faults before users do.
 
-A timer on the controller runs one round after the other (`rounds`). A round reads what ended
-checks have found, compares nodes with others of their group, takes bad ones out of service, gives
-nodes back that a user's job waits for, and lets Slurm start the checks that are due. A check is a
-batch job (`on_node`), which brings its program along and leaves its result in the job's comment:
-nodes need no files of ours, nor storage that they share.
+A timer on the controller runs one round after another (`rounds`). A round reads the results of
+finished checks, compares nodes with others of their group, takes bad ones out of service, releases
+nodes that a user's job is waiting for, and lets Slurm start the checks that are due. A check is a
+batch job (`on_node`) that carries its own program and leaves its result in the job's comment: nodes
+need neither files from us nor shared storage.
 """

@@ -1,7 +1,7 @@
-"""`python3 -m slurmpod_checks`: one round of checks, by a timer on the controller.
+"""`python3 -m slurmpod_checks`: one round of checks, started by a timer on the controller.
 
-`--summary`, `--newest` and `--history NODE...` print JSON instead, and `--now NODE...` asks for a
-check of nodes at once: as soon as they are idle.
+`--summary`, `--newest` and `--history NODE...` print JSON instead. `--now NODE...` requests a check
+of these nodes as soon as they are idle.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from slurmpod_checks.summary import history, newest, summary
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do what the arguments ask for, and return the exit status."""
+    """Run the requested action and return the exit status."""
     options = _options(arguments)
     if (shown := _shown(options)) is not None:
         sys.stdout.write(f"{json.dumps(shown)}\n")
@@ -71,7 +71,7 @@ def _asked_for(names: Sequence[str]) -> int:
 
 
 def _instances(path: Path) -> dict[str, Instance]:
-    """Return what HyperPod lists by the names that nodes have in Slurm."""
+    """Return the instances that HyperPod lists, by node name in Slurm."""
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return {
         "ip-" + instance["CustomerIpAddress"].replace(".", "-"): Instance(
@@ -86,10 +86,10 @@ def _instances(path: Path) -> dict[str, Instance]:
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="slurmpod_checks", description="Check idle nodes.")
     ways = parser.add_mutually_exclusive_group()
-    ways.add_argument("--summary", action="store_true", help="print counts, and who needs somebody")
+    ways.add_argument("--summary", action="store_true", help="print counts and the nodes that need attention")
     ways.add_argument("--newest", action="store_true", help="print the newest results of nodes")
     ways.add_argument("--history", nargs="+", metavar="NODE", help="print all results of nodes")
-    ways.add_argument("--now", nargs="+", metavar="NODE", help="check nodes as soon as they idle")
+    ways.add_argument("--now", nargs="+", metavar="NODE", help="check nodes as soon as they are idle")
     return parser.parse_args(arguments)
 
 

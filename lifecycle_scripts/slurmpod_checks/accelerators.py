@@ -1,8 +1,8 @@
-"""What the tools of accelerators find on a node: DCGM for GPUs, nccom-test for Neuron.
+"""Results of the accelerator tools on a node: DCGM for GPUs, nccom-test for Neuron.
 
-`dcgmi diag --json` of DCGM 3 says `DCGM GPU Diagnostic` and a status for each GPU of a test; DCGM 4
-says `DCGM Diagnostic` and a summary of each test, too. A test that failed is the node's fault; one
-that warns, or was skipped on all GPUs, is only told, as is a tool that does not run.
+`dcgmi diag --json` prints `DCGM GPU Diagnostic` and a status for each GPU of a test in DCGM 3, and
+`DCGM Diagnostic` with an additional summary of each test in DCGM 4. A failed test is the node's
+fault. A test that warns or is skipped on all GPUs, or a tool that does not run, is only reported.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NEURON = "/opt/aws/neuron/bin"
 NEURON_SECONDS = 300.0
 NEURON_NUMBER = "neuron all-reduce GB/s"
 LONGEST = 120
-"""Of what a tool says, in characters: a reason in Slurm is one line."""
+"""The maximum length of a tool's message in characters: a reason in Slurm is one line."""
 
 SOFTWARE = frozenset(
     {
@@ -37,13 +37,13 @@ SOFTWARE = frozenset(
         "Graphics Processes",
     }
 )
-"""Tests of what an image or a user has done, and not of the node's GPUs."""
+"""Tests of what an image or a user has set up, not of the node's GPUs."""
 
 BUS = re.compile(r"Avg bus bandwidth:\s*([0-9.]+)\s*GB/s")
 
 
 def gpu_findings(level: int) -> list[Finding]:
-    """Run DCGM's tests of a level on all GPUs; the tool ends badly where one of them fails."""
+    """Run DCGM's tests of a level on all GPUs; dcgmi exits with an error if one of them fails."""
     command = ("dcgmi", "diag", "--run", str(level), "--json")
     try:
         said = probe(*command, seconds=DCGM_SECONDS[level])
@@ -57,7 +57,7 @@ def gpu_findings(level: int) -> list[Finding]:
 
 
 def read_dcgm(said: str, level: int) -> list[Finding]:
-    """Return what the tests found; of tests that nobody can read that they cannot be."""
+    """Return the tests' findings, or one finding that the output cannot be read."""
     try:
         tests = list(_tests(json.loads(said[said.index("{") : said.rindex("}") + 1])))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -76,7 +76,7 @@ def _tests(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _judged(test: dict[str, Any]) -> Finding | None:
-    """Return what is wrong in a test: the first GPU that fails it is named, then who warns."""
+    """Return the fault that a test found: that of the first GPU that fails, else that warns."""
     results = list(test.get("results") or [])
     if summary := test.get("test_summary"):
         results.append(summary)
@@ -102,7 +102,7 @@ def _why(result: dict[str, Any]) -> str:
 
 
 def neuron_numbers() -> dict[str, float]:
-    """Return the GB/s of an all-reduce between all cores of this node; raises ProbeFailed."""
+    """Return the GB/s of an all-reduce across all cores of this node; raises ProbeFailed."""
     devices = json.loads(probe(f"{NEURON}/neuron-ls", "--json-output", seconds=60))
     cores = sum(int(device["nc_count"]) for device in devices)
     said = probe(f"{NEURON}/nccom-test", "-r", str(cores), "allr", seconds=NEURON_SECONDS)

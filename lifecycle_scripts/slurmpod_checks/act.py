@@ -1,4 +1,4 @@
-"""What follows from a fault: the node takes no more jobs, and may be replaced."""
+"""Consequences of a fault: the node takes no more jobs and may be replaced."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from slurmpod_health.scontrol import Scontrol, drain
 LONGEST_REASON = 300
 DAY = 24 * 3600
 REPLACE = ("state=fail", "reason=Action:Replace")
-"""By this HyperPod replaces a node (developer guide, "Manually replace a node")."""
+"""HyperPod replaces a node in this state (developer guide, "Manually replace a node")."""
 
 
 def judged(view: View) -> View:
-    """Judge results that nobody has acted upon; drain nodes that are at fault, and note it.
+    """Judge results that have not been acted on, drain the nodes at fault and record it.
 
-    These nodes are out of this round, which still knows them as idle: a pair with one of them would
-    not begin, and the other one would be left alone for a while.
+    These nodes are removed from this round, which still sees them as idle: a pair with one of them
+    would not start, and its partner would then be skipped for a while.
     """
     nodes, present = dict(view.state.nodes), dict(view.nodes)
     for name, record in view.state.nodes.items():
@@ -46,7 +46,7 @@ def _faults(view: View, name: str, result: Result) -> list[Finding]:
 
 
 def _acted_upon(name: str, result: Result, bad: list[Finding]) -> Result:
-    """Drain the node; where Slurm does not answer, the next round tries it again."""
+    """Drain the node; if Slurm does not answer, the next round tries again."""
     why = "; ".join(each.detail for each in bad)[:LONGEST_REASON]
     new = tuple(each for each in bad if each not in result.findings)
     noted = replace(result, findings=(*result.findings, *new), is_told=True)
@@ -65,7 +65,7 @@ def _with(record: NodeRecord, old: Result, new: Result) -> NodeRecord:
 
 
 def settle(view: View, slurm: Slurm) -> View:
-    """Give nodes back that were replaced since, and have others replaced; raises SlurmFailed."""
+    """Resume nodes that have been replaced since, and have others replaced; raises SlurmFailed."""
     for node in _drained(view):
         record, here = view.state.nodes[node.name], view.instances[node.name].id
         if all(each.instance != here for each in record.results if each.is_bad):
@@ -77,7 +77,7 @@ def settle(view: View, slurm: Slurm) -> View:
 
 
 def _drained(view: View) -> Iterator[NodeState]:
-    """Yield the nodes that these checks have drained, and that do nothing any more."""
+    """Yield the nodes that these checks have drained and that are idle now."""
     for name, node in view.nodes.items():
         if (
             node.is_drained_by_check
@@ -89,7 +89,7 @@ def _drained(view: View) -> Iterator[NodeState]:
 
 
 def _shall_go(view: View, node: NodeState, faults: int) -> bool:
-    """Return whether a node is to be replaced now: one a day, whatever was found of how many."""
+    """Return whether to replace a node now: at most one a day, however many are at fault."""
     after, is_away = view.settings.replace_after, "NOT_RESPONDING" in node.words
     is_time = view.now - view.state.replaced_at >= DAY
     return after is not None and faults >= after and is_time and not is_away

@@ -1,4 +1,4 @@
-"""A program of several modules as one text, which Slurm carries to a node that has none of ours."""
+"""A program of several modules as one text, which Slurm carries to nodes without our files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODULES = (
     "slurmpod_checks.latency",
     "slurmpod_checks.on_node",
 )
-"""What the program needs, each after what it imports itself."""
+"""The modules of the program, each after those that it imports."""
 
 PROGRAM = """\
 #!/usr/bin/python3
@@ -35,7 +35,7 @@ sys.modules["slurmpod_checks.{name}"].start()
 
 
 def text_of(name: str) -> str:
-    """Return the program that calls `start` of one of these modules, here or on a node."""
+    """Return a program that calls `start` of one of these modules, built here or on a node."""
     carried = getattr(sys.modules[__name__], "CARRIED", None)
     texts = carried or {module: _source(module) for module in MODULES}
     return PROGRAM.format(texts=texts, name=name)

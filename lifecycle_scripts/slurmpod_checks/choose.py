@@ -1,4 +1,4 @@
-"""Which checks are due, and which have to make way for somebody's job. Pure."""
+"""Choice of the checks that are due, and of those that must end for a user's job. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from slurmpod_checks.slurm import IDLE, Job
 from slurmpod_health.node_state import NodeState
 
 MOST_AT_ONCE = 8
-"""Nodes that are checked at the same time: they share storage and network with those that work."""
+"""The limit of nodes under check at once: they share storage and network with busy nodes."""
 
 RETRY_SECONDS = 600
-"""How long a node is left alone on which a check ended without a result."""
+"""How long a node is skipped after a check that ended without a result."""
 
 START_SECONDS = 10
-"""Slurm starts a check within moments, or its nodes are not free any more."""
+"""Slurm starts a check within moments, or its nodes are no longer free."""
 
 BEFORE_ITS_END = frozenset({"PENDING", "CONFIGURING", "RUNNING"})
 HOUR = 3600
@@ -30,7 +30,7 @@ LEAST_OF_RING = 3
 
 @dataclass(frozen=True)
 class View:
-    """Everything that a round has seen."""
+    """Everything that a round has read."""
 
     settings: ChecksSettings
     state: State
@@ -40,16 +40,16 @@ class View:
     now: int
 
     def is_needed(self, name: str) -> bool:
-        """Return whether somebody's job waits for nodes of a partition of this one."""
+        """Return whether a user's job is waiting for nodes of one of this node's partitions."""
         node = self.nodes.get(name)
         waiting = (job.partitions for job in self.jobs if job.waits_for_nodes)
         return node is not None and any(node.partitions & each for each in waiting)
 
 
 def in_the_way(view: View) -> list[str]:
-    """Return the checks that have to end: somebody needs their nodes, or they do not begin.
+    """Return the checks to end: a user needs their nodes, or they do not start.
 
-    One that nobody knows of has been submitted by a round that was cut off.
+    A check that the state does not know was submitted by a round that was interrupted.
     """
     ours = [job for job in view.jobs if job.is_check and job.state in BEFORE_ITS_END]
     return [job.id for job in ours if _is_in_the_way(view, job)]
@@ -63,7 +63,7 @@ def _is_in_the_way(view: View, job: Job) -> bool:
 
 
 def due(view: View) -> Iterator[tuple[str, ...]]:
-    """Yield the nodes of each check that may begin now: one alone, a pair, or a ring."""
+    """Yield the nodes of each check that may start now: a single node, a pair, or a ring."""
     busy = {name for check in view.state.jobs.values() for name in check.nodes}
     room = MOST_AT_ONCE - len(busy)
     free = [name for name in _free(view) if name not in busy]
@@ -80,9 +80,9 @@ def due(view: View) -> Iterator[tuple[str, ...]]:
 
 
 def _rings(view: View, free: Sequence[str], busy: Collection[str]) -> Iterator[tuple[str, ...]]:
-    """Yield all idle nodes of a group in which nothing else is checked, where enough are due.
+    """Yield all idle nodes of a group without other checks, if enough of them are due.
 
-    They exchange among themselves, and leave alone what others share: so there may be many.
+    They exchange data only among themselves and use nothing that is shared, so a ring may be large.
     """
     for group in view.settings.ring_bounds:
         nodes = tuple(name for name in free if view.instances[name].group == group)
@@ -92,7 +92,7 @@ def _rings(view: View, free: Sequence[str], busy: Collection[str]) -> Iterator[t
 
 
 def _free(view: View) -> list[str]:
-    """Return the idle nodes of the groups that are checked, which nobody waits for."""
+    """Return the idle nodes of the checked groups that no job is waiting for."""
     return sorted(
         name
         for name, node in view.nodes.items()
@@ -127,7 +127,7 @@ def _is_due(view: View, name: str, kind: str) -> bool:
 
 
 def _is_one_of_three(view: View, name: str) -> bool:
-    """Return whether only three nodes are in a group, of which two pairs may have the bad one."""
+    """Return whether the group has only three nodes, so that two pairs may contain the bad one."""
     group = view.instances[name].group
     return sum(each.group == group for each in view.instances.values()) == LEAST_OTHERS + 1
 
@@ -137,7 +137,7 @@ def _met(view: View, name: str) -> set[str]:
 
 
 def _pairs(view: View, free: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield nodes with partners: for a second opinion good ones, else whoever is due, too."""
+    """Yield pairs: good partners for suspects that need a second opinion, else other due nodes."""
     left = list(free)
     share = view.settings.least_share
     suspects = [name for name in left if is_suspect(name, view.state.nodes, share)]

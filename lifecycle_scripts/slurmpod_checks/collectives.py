@@ -1,10 +1,10 @@
-"""How fast the GPUs of nodes exchange over EFA: an all-reduce of nccl-tests, by a pair or a ring.
+"""GPU exchange over EFA: an all-reduce of nccl-tests in a pair or a ring of nodes.
 
-AWS's images carry its programs beside CUDA, Open MPI and the plugin that leads NCCL to EFA. What
-is wrong here may be any node's fault, or an image's: it is only told. The number of a pair is
-compared with those of other pairs, as that of TCP is.
+AWS's images have its programs next to CUDA, Open MPI and the plugin that connects NCCL to EFA. A
+problem here can be any node's fault, or the image's, so it is only reported. A pair's number is
+compared with those of other pairs, as with TCP.
 
-More nodes than two form rings (NCCL's user guide, NCCL_ALGO): every byte passes every node, so one
+More than two nodes form rings (NCCL's user guide, NCCL_ALGO): every byte passes every node, so one
 slow link slows all of them, and bus bandwidth is at most what one node's EFA carries, however many
 nodes there are (nccl-tests, doc/PERFORMANCE.md).
 """
@@ -22,7 +22,7 @@ from slurmpod_health.probe import ProbeFailed, probe
 ALL_REDUCE, RING_ALL_REDUCE = "pair all-reduce GB/s", "ring all-reduce GB/s"
 PROGRAMS = "cuda*/efa/test-cuda-*/all_reduce_perf"
 MPIRUN = ("/usr/bin/env", "PATH=/opt/slurm/bin:/usr/bin:/bin", "/opt/amazon/openmpi/bin/mpirun")
-"""It starts its processes on the other node by srun."""
+"""It starts its processes on the other node through srun."""
 
 LIBRARIES = ("/opt/amazon/efa/lib", "/opt/amazon/openmpi/lib", "/opt/amazon/ofi-nccl/lib")
 VARIABLES = ("NCCL_DEBUG=INFO", "FI_PROVIDER=efa", "NCCL_SOCKET_IFNAME=^docker,lo,veth")
@@ -35,13 +35,13 @@ WRONG = re.compile(r"^# Out of bounds values\s*:\s*[0-9]+ FAILED", re.MULTILINE)
 SOCKETS = re.compile(r"NET/Socket|Using network Socket")
 
 Found = Iterator[str | float]
-"""A rate, and what is odd about it."""
+"""Rates, and messages about what is odd."""
 
 
 def all_reduce(
     nodes: Sequence[str], bound: float, share: float
 ) -> Iterator[Finding | tuple[str, float]]:
-    """Yield the bus bandwidth between nodes, and what is odd about it beside `bound` GB/s."""
+    """Yield the bus bandwidth between nodes, and any finding against `bound` GB/s."""
     check, what = (PAIRS, ALL_REDUCE) if len(nodes) == 2 else (RINGS, RING_ALL_REDUCE)
     for found in _measured(nodes, bound, share):
         yield Finding(check, Verdict.REPORTED, found) if isinstance(found, str) else (what, found)
@@ -59,12 +59,12 @@ def _measured(nodes: Sequence[str], bound: float, share: float) -> Found:
         if not AVERAGE.search(error.said):
             yield f"all_reduce_perf: {str(error)[:LONGEST]}"
             return
-        said = error.said  # it ends so where sums are wrong
+        said = error.said  # it exits with an error if sums are wrong
     yield from read(said, bound, share)
 
 
 def read(said: str, bound: float, share: float) -> Found:
-    """Yield what all_reduce_perf and NCCL's log say of one size of message."""
+    """Yield the results of one message size from all_reduce_perf's output and NCCL's log."""
     found = AVERAGE.search(said)
     if not found or WRONG.search(said):
         last = said.strip().splitlines()[-1:]
@@ -80,7 +80,7 @@ def read(said: str, bound: float, share: float) -> Found:
 
 
 def _command(program: Path, nodes: Sequence[str], gpus: int) -> tuple[str, ...]:
-    """Return the call: a process for each GPU, MPI's own words over TCP, NCCL's over EFA."""
+    """Return the command: one process per GPU, MPI's own messages over TCP, NCCL's over EFA."""
     path = ":".join((str(program.parents[2] / "lib"), *LIBRARIES))
     algorithm = ("NCCL_ALGO=Ring",) if len(nodes) > 2 else ()
     variables = (f"LD_LIBRARY_PATH={path}", *VARIABLES, *algorithm)

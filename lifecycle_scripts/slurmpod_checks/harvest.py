@@ -1,4 +1,4 @@
-"""What ended checks have left becomes results of their nodes. Pure."""
+"""Conversion of finished checks into results of their nodes. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from slurmpod_checks.slurm import GOES_ON, Job
 from slurmpod_health.finding import Finding, Verdict
 
 STOPPED = ("CANCELLED", "PREEMPTED", "")
-"""How checks end that somebody has ended, or of which Slurm knows nothing any more."""
+"""Final states of checks that a user or Slurm stopped, or that Slurm no longer knows."""
 
 
 @dataclass(frozen=True)
 class Instance:
-    """What stands behind a node's name now: its group and the instance's id."""
+    """The instance that a node's name refers to now: its group and id."""
 
     group: str
     id: str
@@ -47,21 +47,21 @@ def harvested(state: State, jobs: Iterable[Job], instances: Instances, now: int)
 
 
 def _partner(name: str, nodes: Sequence[str]) -> str:
-    """Return with whom a node was checked, of a ring how many they were."""
+    """Return a node's partner in the check, or the size of the ring."""
     if kind_of(nodes) == IN_RING:
         return f"{RING_OF}{len(nodes)}"
     return next((other for other in nodes if other != name), "")
 
 
 def _failed(record: NodeRecord, check: CheckJob, now: int) -> NodeRecord:
-    """Note that a check has no result; somebody's wish since it began holds for the next one."""
+    """Record a check without a result; a request made since it started applies to the next one."""
     return record if record.wanted_at >= check.began else replace(record, failed_at=now)
 
 
 def _result(job: Job | None, partner: str, instance: str, now: int) -> Result | None:
-    """Return what a check has found; None where it was ended before it could find anything.
+    """Return a check's result, or None if it was stopped before it had one.
 
-    Two nodes that cannot exchange at all do so at a rate of nothing.
+    Two nodes that cannot exchange data at all have a rate of 0.
     """
     found = job.result() if job else None
     numbers = {name: float(value) for name, value in found["numbers"].items()} if found else {}
@@ -71,7 +71,7 @@ def _result(job: Job | None, partner: str, instance: str, now: int) -> Result | 
     if not found:
         if partner or not job or job.state in STOPPED:
             return None
-        detail = f"the check ended as {job.state} and has said nothing"
+        detail = f"the check ended as {job.state} without a result"
         findings = (Finding("check", Verdict.REPORTED, detail),)
     kind = found["type"] if found else ""
     return Result(now, instance, kind, partner, findings, numbers, is_told=False)

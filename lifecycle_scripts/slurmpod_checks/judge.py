@@ -1,11 +1,11 @@
-"""Which nodes are at fault by their numbers, beside those of others of their group. Pure.
+"""Nodes at fault, found by comparing their numbers with others of their group. Pure.
 
-A node alone: a number that is far below the median of at least two other nodes of the same type.
-Numbers of shared storage are only told, as what else went on there is not known.
+Single nodes: a number far below the median of at least two other nodes of the same type is a fault.
+Numbers of shared storage are only reported, as its other load is unknown.
 
-A pair: a rate that is far below the median of what nodes of the group have reached at best. Either
-of the two may be why. So both meet another partner, whose own last exchange was good: who is slow
-with that one, too, is at fault.
+Pairs: a rate far below the median of the best rates of the group's nodes. Either node may be the
+cause, so each is paired with another partner whose own last exchange was good. A node that is slow
+again is at fault.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from slurmpod_health.finding import Finding, Verdict
 
 LEAST_OTHERS = 2
 RATES = {PAIR: "exchange", ALL_REDUCE: "all-reduce", EFA_RATE: "exchange over EFA"}
-"""The numbers of pairs, and what a reason calls them."""
+"""The metrics of pairs, with their names in drain reasons."""
 
 Nodes = Mapping[str, NodeRecord]
 
 
 def slow_alone(name: str, nodes: Nodes, share: float) -> Iterator[Finding]:
-    """Yield what a node does far slower than the others of its group."""
+    """Yield a fault for each number far below those of the other nodes of the group."""
     own = nodes[name].latest(ALONE)
     if own is None:
         return
@@ -46,7 +46,7 @@ def slow_alone(name: str, nodes: Nodes, share: float) -> Iterator[Finding]:
 
 
 def slow_in_pairs(name: str, nodes: Nodes, share: float) -> Iterator[Finding]:
-    """Yield what a node did slowly with two partners, of whom the second one is good."""
+    """Yield a fault if a node was slow with two partners and the second one is good."""
     pairs = nodes[name].pairs
     if len(pairs) < 2:
         return
@@ -66,7 +66,7 @@ def slow_in_pairs(name: str, nodes: Nodes, share: float) -> Iterator[Finding]:
 
 
 def is_suspect(name: str, nodes: Nodes, share: float) -> bool:
-    """Return whether a node's last exchange was slow, and it is not known whose fault that was."""
+    """Return whether a node's last exchange was slow and the cause is not known yet."""
     last = nodes[name].latest(IN_PAIR) if name in nodes else None
     if last is None or last.is_bad or not _is_slow(last, name, nodes, share):
         return False
@@ -75,14 +75,14 @@ def is_suspect(name: str, nodes: Nodes, share: float) -> bool:
 
 
 def is_good(name: str, nodes: Nodes, share: float, but_with: str = "") -> bool:
-    """Return whether a node's last exchange with others than `but_with` was as it should be."""
+    """Return whether a node's last exchange with a partner other than `but_with` was good."""
     results = nodes[name].pairs if name in nodes else ()
     pairs = [each for each in results if each.partner != but_with]
     return bool(pairs) and not _is_slow(pairs[-1], name, nodes, share)
 
 
 def expected_of_pairs(group: str, nodes: Nodes, what: str) -> float | None:
-    """Return the median of what nodes have reached at best; None for too few of them."""
+    """Return the median of the nodes' best numbers, or None for too few nodes."""
     found = [list(_rates(record, what)) for record in nodes.values() if record.group == group]
     best = [max(rates) for rates in found if rates]
     return median(best) if len(best) > LEAST_OTHERS else None
@@ -102,7 +102,7 @@ def _slow_rates(result: Result, group: str, nodes: Nodes, share: float) -> list[
 
 
 def _rates(record: NodeRecord, what: str) -> Iterator[float]:
-    """Yield the rates of the instance that was measured last."""
+    """Yield the rates of the most recently measured instance."""
     last = record.latest(IN_PAIR)
     for each in record.pairs:
         if last and each.instance == last.instance and what in each.numbers:

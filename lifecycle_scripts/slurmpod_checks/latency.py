@@ -1,13 +1,13 @@
-"""How long EFA takes to bring a message to another node: fi_pingpong of libfabric.
+"""The latency of EFA between two nodes: fi_pingpong of libfabric.
 
-The EFA installer brings the program (AWS PCS user guide, "Test EFA"). AWS publishes no numbers for
-it. The job's first node runs a server for each of its interfaces; the other one, by this module's
-`start`, is the client of one after the other, as two at once would slow each other down. The worst
-interface counts. The first size includes the handshake of both sides, so the latency is that of the
-fastest of the small sizes.
+The EFA installer includes the program (AWS PCS user guide, "Test EFA"). AWS publishes no numbers
+for it. The job's first node runs a server for each of its interfaces. The other one, in this
+module's `start`, is the client of one after the other, as two at once would slow each other down.
+The worst interface counts. The first size includes the handshake of both sides, so the latency is
+that of the fastest of the small sizes.
 
-libfabric 2 offers the same interfaces as another fabric, too, `efa-direct`, with which the program
-was seen to hang. Where it can be told which one to take, it is.
+libfabric 2 also offers the same interfaces as a second fabric, `efa-direct`, with which the program
+was seen to hang. Where the fabric can be chosen, `efa` is.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EFA_LATENCY, EFA_RATE = "efa message us", "efa MB/s"
 OPTIONS = ("-p", "efa", "-e", "rdm", "-I", "1000")
 SECONDS_OF_ONE = 20.0
 PATIENCE_SECONDS = 15.0
-"""How long a client waits for its server to listen."""
+"""How long a client waits for its server to start listening."""
 
 SECONDS = 300.0
 LONGEST = 120
@@ -50,7 +50,7 @@ Found = Iterator[Finding | tuple[str, float]]
 
 
 def efa_exchange(nodes: Sequence[str]) -> Found:
-    """Yield latency and rate of the worst interface between this node and the other one."""
+    """Yield latency and rate of the worst interface between the two nodes."""
     devices = efa_devices()
     if not devices:
         return
@@ -67,7 +67,7 @@ def efa_exchange(nodes: Sequence[str]) -> Found:
 
 
 def read(said: Sequence[tuple[str, str]]) -> Found:
-    """Yield the worst numbers of what fi_pingpong said of interfaces, and who has none."""
+    """Yield the worst numbers over all interfaces, and a finding for each interface without any."""
     tables = {device: list(ROW.finditer(text)) for device, text in said}
     for device, text in said:
         if not any(row["size"] == LARGEST for row in tables[device]):
@@ -80,7 +80,7 @@ def read(said: Sequence[tuple[str, str]]) -> Found:
 
 
 def start() -> None:
-    """Be the other node: run the client of each interface, and print what each said."""
+    """Act as the other node: run the client of each interface and print its output."""
     address, *ports = sys.argv[1:]
     found = [
         (device, _client(device, address, port))
@@ -90,7 +90,7 @@ def start() -> None:
 
 
 def _exchanged(devices: Sequence[str], address: str, other: str) -> list[tuple[str, str]]:
-    """Return what the clients said; raises ProbeFailed."""
+    """Return the clients' output; raises ProbeFailed."""
     ports = _free_ports(len(devices))
     fabric = _fabric()
     with ExitStack() as servers:
@@ -110,7 +110,7 @@ def _exchanged(devices: Sequence[str], address: str, other: str) -> list[tuple[s
 
 
 def _client(device: str, address: str, port: str) -> str:
-    """Return what a client said, once its server listens."""
+    """Return a client's output, once its server listens."""
     until = time.monotonic() + PATIENCE_SECONDS
     command = (PROGRAM, *OPTIONS, *_fabric(), "-d", f"{device}-rdm", "-P", port, address)
     while True:
@@ -123,13 +123,13 @@ def _client(device: str, address: str, port: str) -> str:
 
 
 def _fabric() -> tuple[str, ...]:
-    """Return the option that chooses the fabric, where this version has it; raises ProbeMissing."""
+    """Return the option that selects the fabric, if this version has it; raises ProbeMissing."""
     try:
         usage = probe(PROGRAM, "-h", seconds=SECONDS_OF_ONE)
     except ProbeMissing:
         raise
     except ProbeFailed as error:
-        usage = error.said  # it ends badly when it is asked for its usage
+        usage = error.said  # it exits with an error when asked for its usage
     return ("-f", "efa") if FABRIC.search(usage) else ()
 
 

@@ -1,4 +1,4 @@
-"""The check of one node, as a job: measures and tests, and leaves the result with Slurm.
+"""The check of one node, as a job: measures, tests, and leaves the result with Slurm.
 
 It judges only what needs no other node; the controller compares the numbers.
 """
@@ -38,19 +38,19 @@ SCONTROL = "/opt/slurm/bin/scontrol"
 PRODUCT_NAME = Path("/sys/devices/virtual/dmi/id/product_name")
 HASHED_SECONDS = 2.0
 BURSTABLE = ("t2.", "t3.", "t3a.", "t4g.")
-"""Types whose processors are slower once their credits are spent."""
+"""Instance types whose processors slow down once their credits are spent."""
 
 BLOCK = bytes(1024 * 1024)
 MOST_FINDINGS, LONGEST = 8, 200
 SHARED_FAULTS = {errno.ENOSPC, errno.EDQUOT}
-"""What users do to a disk is no fault of the node."""
+"""Errors of a disk that users can cause, which are not the node's fault."""
 
 Found = Iterator[Finding | tuple[str, float]]
 Order = dict[str, Any]
 
 
 def main(order: Order) -> None:
-    """Do what the controller has ordered, and leave the result in this job's comment."""
+    """Run the checks that the controller ordered and leave the result in this job's comment."""
     findings, numbers = [], {}
     for name in order["kinds"]:
         for found in _safely(name, order):
@@ -65,7 +65,7 @@ def main(order: Order) -> None:
 
 
 def _safely(name: str, order: Order) -> Found:
-    """Yield what a check finds; one that fails by itself says nothing about the node."""
+    """Yield a check's findings; a check that crashes says nothing about the node."""
     try:
         yield from CHECKS[name](order)
     except Exception as error:  # noqa: BLE001  # whatever it is
@@ -73,10 +73,10 @@ def _safely(name: str, order: Order) -> Found:
 
 
 def _processor(_: Order) -> Found:
-    """Hash in all processors at once: one that is throttled shows, unless EC2 does so by design."""
+    """Hash on all processors at once to find throttling that EC2 does not do by design."""
     if _type().startswith(BURSTABLE):
         return
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:  # hashlib lets other threads run
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:  # hashlib releases the GIL
         counts = list(pool.map(lambda _: _hashed(), range(os.cpu_count() or 1)))
     yield "processor MiB/s", sum(counts) / HASHED_SECONDS
 
@@ -92,7 +92,7 @@ def _hashed() -> int:
 def _scratch(order: Order) -> Found:
     folder = order["scratch"]
     if not folder or not os.path.ismount(folder):
-        return  # a node without such disks; one that lost them is found by slurmpod-health
+        return  # a node without such disks; slurmpod-health finds one that lost them
     try:
         written, read = measured(folder)
     except OSError as error:
@@ -152,5 +152,5 @@ def _type() -> str:
 
 
 def start() -> None:
-    """Run as a batch script, which Slurm starts with the order as its argument."""
+    """Run as a batch script, started by Slurm with the order as its argument."""
     main(json.loads(sys.argv[1]))

@@ -1,6 +1,7 @@
-"""How fast two nodes exchange over TCP: the job's first node listens, the other one connects.
+"""The TCP throughput of two nodes: the job's first node listens, the other one connects.
 
-Several streams each way, one way after the other, as one stream gets a part of EC2's network only.
+Several streams in each direction, one direction at a time, as EC2 limits a single stream to a part
+of the network.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ PAIR = "pair MiB/s"
 
 
 def pair_numbers(nodes: Sequence[str]) -> dict[str, float]:
-    """Measure both ways between this node and the other one of the job; the slower one counts."""
+    """Measure both directions between the job's two nodes; the slower one counts."""
     here = os.environ["SLURMD_NODENAME"]
     (other,) = (name for name in nodes if name != here)
     with socket.create_server((address_of(here), 0)) as listening:
@@ -44,7 +45,7 @@ def pair_numbers(nodes: Sequence[str]) -> dict[str, float]:
 
 
 def start() -> None:
-    """Be the other node: send, then receive."""
+    """Act as the other node: send, then receive."""
     address, port = sys.argv[1], int(sys.argv[2])
     ends = [socket.create_connection((address, port), PATIENCE_SECONDS) for _ in range(STREAMS)]
     _together(send, ends)
@@ -52,9 +53,9 @@ def start() -> None:
 
 
 def send(end: socket.socket) -> float:
-    """Send for some seconds, then say that this was all; return what the other side has taken.
+    """Send for some seconds, then signal the end; return the bytes that the other side received.
 
-    Its answer is read to its end and no further: right behind it may come what is received next.
+    Its answer is read exactly to its end: the data of the next direction may follow directly.
     """
     until = time.monotonic() + SECONDS
     while time.monotonic() < until:
@@ -67,7 +68,7 @@ def send(end: socket.socket) -> float:
 
 
 def receive(end: socket.socket) -> float:
-    """Take what comes until the other side says that this was all; return the MiB/s."""
+    """Receive until the other side signals the end; return the MiB/s."""
     count, start = 0, time.monotonic()
     buffer = bytearray(MIB)
     while taken := end.recv_into(buffer):
@@ -80,13 +81,13 @@ def receive(end: socket.socket) -> float:
 
 
 def address_of(node: str) -> str:
-    """Return the address of a node, which HyperPod writes into its name."""
+    """Return the address of a node from its name, where HyperPod puts it."""
     found = re.fullmatch(r"ip-(\d+)-(\d+)-(\d+)-(\d+)", node)
     return ".".join(found.groups()) if found else node
 
 
 def _together(work: Callable[[socket.socket], float], ends: Sequence[socket.socket]) -> float:
-    """Do the same with all streams at once; return the sum of their MiB/s."""
+    """Run the function on all streams at once; return the sum of their MiB/s."""
     rates: list[float] = []
     for end in ends:
         end.settimeout(PATIENCE_SECONDS)

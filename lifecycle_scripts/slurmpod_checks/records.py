@@ -1,4 +1,4 @@
-"""What was found of each node over time, and the checks under way: a file on the controller."""
+"""Results of each node over time, and the checks in progress: a file on the controller."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from slurmpod_lifecycle.dataclass_json import from_json, to_json
 FOLDER = Path("/var/lib/slurmpod/checks")
 FILE = "nodes.json"
 MOST_RESULTS = 30
-"""Of each node; older ones are forgotten."""
+"""The number of results kept per node; older ones are dropped."""
 
 
 ALONE, IN_PAIR, IN_RING = "alone", "pair", "ring"
-"""What a result is about: a node, two nodes, or all idle nodes of a group."""
+"""The subject of a result: one node, a pair, or all idle nodes of a group."""
 
 RING_OF = "ring of "
-"""How the partner of a node in a ring begins, before their number; no name has spaces."""
+"""The prefix of a ring's size in the partner field; no node name has spaces."""
 
 
 def kind_of(nodes: Sequence[str]) -> str:
-    """Return what a check of these nodes is about."""
+    """Return the kind of a check of these nodes."""
     return (ALONE, IN_PAIR, IN_RING)[min(len(nodes), 3) - 1]
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one check found on an instance.
+    """One check's result for an instance.
 
-    `partner` is the other node of a pair, or says of how many nodes a ring was; else it is empty.
-    With `is_told` its fault was acted upon.
+    `partner` is the other node of a pair, or the size of a ring as text, or empty. `is_told` means
+    that its fault was acted on.
     """
 
     at: int
@@ -47,22 +47,22 @@ class Result:
 
     @property
     def kind(self) -> str:
-        """What the result is about."""
+        """The kind of the result: single, pair or ring."""
         if not self.partner:
             return ALONE
         return IN_RING if self.partner.startswith(RING_OF) else IN_PAIR
 
     @property
     def is_bad(self) -> bool:
-        """Whether something was found that is the node's own fault."""
+        """Whether the check found a fault of the node itself."""
         return any(each.verdict is Verdict.BAD for each in self.findings)
 
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """A node's group and its results, the newest last.
+    """A node's group and its results, newest last.
 
-    `failed_at` is when a check last ended without one, `wanted_at` when somebody asked for one.
+    `failed_at` is when a check last ended without a result, `wanted_at` when a user requested one.
     """
 
     group: str
@@ -88,16 +88,16 @@ class NodeRecord:
 
     @property
     def is_bad(self) -> bool:
-        """Whether the newest results say that the node is at fault."""
+        """Whether the newest results show a fault of the node."""
         return any(each.is_bad for each in self.newest)
 
     @property
     def offences(self) -> int:
-        """How often the node was found bad, whatever instance it was."""
+        """How often the node was found bad, on any instance."""
         return sum(each.is_bad for each in self.results)
 
     def with_result(self, result: Result) -> NodeRecord:
-        """Return the record with one result more, and the oldest ones forgotten."""
+        """Return the record with one more result, without those that are too old."""
         return replace(self, results=(*self.results, result)[-MOST_RESULTS:])
 
     def faults(self, instance: str) -> int:
@@ -107,7 +107,7 @@ class NodeRecord:
 
 @dataclass(frozen=True)
 class CheckJob:
-    """A job that checks a node, a pair or a ring of them; `began` is when it was submitted."""
+    """A job that checks one node, a pair or a ring; `began` is when it was submitted."""
 
     nodes: tuple[str, ...]
     began: int
@@ -115,7 +115,7 @@ class CheckJob:
 
 @dataclass(frozen=True)
 class State:
-    """All that is known; `trouble` is why no checks can begin, empty where they can."""
+    """The whole state; `trouble` is why no checks can start, or empty."""
 
     nodes: Mapping[str, NodeRecord] = field(default_factory=dict)
     jobs: Mapping[str, CheckJob] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class State:
 
 
 def load(folder: Path = FOLDER) -> State:
-    """Read the file; one that is not there, or from another version, is an empty beginning."""
+    """Read the file; if it is missing or of another version, return an empty state."""
     try:
         return from_json(State, json.loads((folder / FILE).read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
@@ -133,7 +133,7 @@ def load(folder: Path = FOLDER) -> State:
 
 
 def save(state: State, folder: Path = FOLDER) -> None:
-    """Write the file, all at once."""
+    """Write the file atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f".{FILE}"
     partial.write_text(json.dumps(to_json(state)), encoding="utf-8")

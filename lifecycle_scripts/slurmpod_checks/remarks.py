@@ -1,8 +1,8 @@
-"""What is odd about pairs and rings beside earlier ones, and no fault of a node. Pure.
+"""Odd results of pairs and rings that are no fault of a node. Pure.
 
-How long a message takes depends on how far apart nodes stand, which nobody chooses: a latency far
-above that of other pairs drains nobody. A slow ring has a slow node, or a slow link between healthy
-ones: its nodes then meet in pairs, which know whose fault it is.
+The time of a message depends on how far apart nodes are, which users cannot choose: a latency far
+above that of other pairs drains no node. A slow ring has a slow node, or a slow link between
+healthy ones, so its nodes are then checked in pairs, which find the node at fault.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ SLOW_RING, LATENCY = "slow ring", "latency"
 
 
 def remarked(nodes: Nodes, share: float) -> dict[str, NodeRecord]:
-    """Return the nodes with what is odd about their newest results, each remark once."""
+    """Return the nodes with remarks on their newest results, each remark once."""
     return {name: _with_remarks(name, nodes, share) for name in nodes}
 
 
 def calls_for_pairs(record: NodeRecord) -> bool:
-    """Return whether the node's ring was odd, and it has not been in a pair since."""
+    """Return whether the node's ring was odd and the node has not been checked in a pair since."""
     ring, pair = record.latest(IN_RING), record.latest(IN_PAIR)
     is_odd = ring is not None and any(each.verdict is not Verdict.GOOD for each in ring.findings)
     return is_odd and ring is not None and (pair is None or pair.at < ring.at)
@@ -43,7 +43,7 @@ def _with_remarks(name: str, nodes: Nodes, share: float) -> NodeRecord:
 
 
 def _of_ring(name: str, nodes: Nodes, share: float) -> Iterator[tuple[Finding, Result]]:
-    """Yield that a ring is far slower than earlier ones of the same group and type of nodes."""
+    """Yield a remark if a ring is far slower than earlier ones of the same group and type."""
     last = nodes[name].latest(IN_RING)
     if last is None or (rate := last.numbers.get(RING_ALL_REDUCE)) is None:
         return
@@ -60,7 +60,7 @@ def _of_ring(name: str, nodes: Nodes, share: float) -> Iterator[tuple[Finding, R
 
 
 def _of_pair(name: str, nodes: Nodes, share: float) -> Iterator[tuple[Finding, Result]]:
-    """Yield that messages of a pair take far longer than those of other nodes of the same type."""
+    """Yield a remark if a pair's messages take far longer than those of other nodes of its type."""
     last = nodes[name].latest(IN_PAIR)
     if last is None or (took := last.numbers.get(EFA_LATENCY)) is None:
         return

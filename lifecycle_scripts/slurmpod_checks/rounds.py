@@ -1,4 +1,4 @@
-"""One round: what has ended is read, faults are acted upon, and what is due begins."""
+"""One round: reads the results of finished checks, acts on faults and starts what is due."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from slurmpod_checks.slurm import Slurm, SlurmFailed
 def run_round(
     slurm: Slurm, settings: ChecksSettings, state: State, instances: Instances, now: int
 ) -> State:
-    """Return the state after a round; raises SlurmFailed where Slurm does not answer at all."""
+    """Return the state after a round; raises SlurmFailed if Slurm does not answer at all."""
     nodes = {node.name: node for node in slurm.nodes()}
     jobs = slurm.jobs()
     state = harvested(state, jobs, instances, now)
@@ -30,7 +30,7 @@ def run_round(
 
 
 def _begun(view: View, slurm: Slurm) -> State:
-    """Let Slurm start what is due; the first check that it refuses is the last one tried."""
+    """Submit the checks that are due, up to the first one that Slurm rejects."""
     jobs, trouble = dict(view.state.jobs), ""
     for nodes in due(view):
         try:
@@ -42,7 +42,7 @@ def _begun(view: View, slurm: Slurm) -> State:
 
 
 def _submitted(view: View, slurm: Slurm, nodes: tuple[str, ...]) -> str:
-    """Submit a check to the first partition that takes it; raises SlurmFailed for none."""
+    """Submit a check to the first partition that accepts it; raises SlurmFailed if none does."""
     settings = view.settings
     group = view.instances[nodes[0]].group
     order = {

@@ -17,13 +17,12 @@ ACCELERATORS, PAIRS, RINGS = "accelerators", "pairs", "rings"
 
 @dataclass(frozen=True)
 class ChecksSettings:
-    """What is checked, how often and where; `groups` has the kind of accelerator of each group.
+    """What to check, how often and where; `groups` has the accelerator kind of each group.
 
-    `pair_groups` are those whose network is as fast as EC2 says for as long as one likes, and
-    `all_reduce_bounds` the GB/s that no all-reduce between two nodes exceeds, `ring_bounds` those
-    of a ring of any number of nodes, for GPUs with EFA.
-    `scratch` and `shared_folders` are folders in which root may write. With `replace_after` None no
-    node is replaced.
+    `pair_groups` are the groups with sustained network bandwidth, not bursts. `all_reduce_bounds`
+    is the GB/s that no all-reduce between two nodes exceeds, `ring_bounds` that of a ring of any
+    size, for GPUs with EFA. `scratch` and `shared_folders` are folders that root can write. If
+    `replace_after` is None, no node is replaced.
     """
 
     every_hours: int
@@ -41,17 +40,17 @@ class ChecksSettings:
 
     @classmethod
     def load(cls) -> ChecksSettings:
-        """Read the file; raises OSError, ValueError, KeyError or TypeError where that fails."""
+        """Read the file; raises OSError, ValueError, KeyError or TypeError if that fails."""
         return from_json(cls, json.loads(PATH.read_text(encoding="utf-8")))
 
     def of(self, kind: str) -> list[str]:
-        """Return what is checked of a node alone, of a pair or of a ring, as results call it."""
+        """Return the checks of a single node, a pair or a ring, by their names in results."""
         of_more = {PAIRS: "pair", RINGS: "ring"}
         return [each for each in self.kinds if of_more.get(each, "alone") == kind]
 
     @property
     def minutes(self) -> int:
-        """How long the check of one node may take: DCGM's levels take longer each."""
+        """The time limit of a single node's check; each DCGM level takes longer."""
         has_gpus = ACCELERATORS in self.kinds and "gpu" in self.groups.values()
         return MINUTES + (MINUTES_OF_DCGM[self.dcgm_level] if has_gpus else 0)
 

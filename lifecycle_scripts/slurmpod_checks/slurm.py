@@ -1,4 +1,4 @@
-"""Slurm, as the rounds see it: nodes, the queue, and what becomes of checks."""
+"""Slurm as the rounds use it: nodes, the queue and the check jobs."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ FOLDER = "/opt/slurm/bin"
 SECONDS = 60
 NAME = "slurmpod-check"
 PROGRAM = "/usr/local/lib/slurmpod-checks/on-node"
-"""The batch script; the lifecycle scripts write it."""
+"""The batch script, written by the lifecycle scripts."""
 
 COLUMNS = 7
 NICE = 1_000_000
-"""A check comes after everything else that waits."""
+"""The lowest priority: a check runs after everything else that is waiting."""
 
 IDLE = frozenset({"IDLE", "CLOUD", "DYNAMIC_NORM"})
-"""The words of a node's state on which nothing runs, and for which nothing else is planned."""
+"""The state words of a node without work, present or planned."""
 
 WAITS_FOR_NODES = frozenset({"Resources", "Priority", "None"})
 GOES_ON = frozenset({"PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED"})
 
 
 class SlurmFailed(Exception):
-    """A command of Slurm's that did not do what was asked; the text is its last word."""
+    """A Slurm command that failed; the text is its last message."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A line of the queue; `comment` is what a check has left there."""
+    """A line of the queue; `comment` holds a check's result."""
 
     id: str
     user: str
@@ -48,12 +48,12 @@ class Job:
 
     @property
     def is_check(self) -> bool:
-        """Whether it is one of ours."""
+        """Whether it is a check."""
         return self.user == "root" and self.name == NAME
 
     @property
     def waits_for_nodes(self) -> bool:
-        """Whether somebody's job would run if there were nodes for it."""
+        """Whether it is a user's job that would run if nodes were free."""
         return (
             not self.is_check
             and self.state == "PENDING"
@@ -61,7 +61,7 @@ class Job:
         )
 
     def result(self) -> dict[str, Any] | None:
-        """Return what the check has found; None where it has left nothing, or half of it."""
+        """Return the check's result, or None if it left none or an incomplete one."""
         try:
             found = json.loads(zlib.decompress(base64.b64decode(self.comment, validate=True)))
         except (ValueError, zlib.error):
@@ -70,7 +70,7 @@ class Job:
 
 
 class Slurm:
-    """The controller's own Slurm; tests give the rounds another one."""
+    """The controller's own Slurm; tests pass another one."""
 
     def nodes(self) -> list[NodeState]:
         """Return all nodes; raises SlurmFailed."""
@@ -84,7 +84,7 @@ class Slurm:
         return [read_job(line) for line in lines if line.count("|") >= COLUMNS - 1]
 
     def submit(self, nodes: Sequence[str], partition: str, minutes: int, order: str) -> str:
-        """Let a check wait for these nodes, and return its number; raises SlurmFailed."""
+        """Submit a check of these nodes and return its number; raises SlurmFailed."""
         return self.run(
             "sbatch",
             "--parsable",
@@ -114,7 +114,7 @@ class Slurm:
         self.run("scontrol", "update", f"nodename={node}", *changes)
 
     def acts_here(self, host: str) -> bool:
-        """Return whether this controller is the one that acts, of several; raises SlurmFailed."""
+        """Return whether this is the active one of several controllers; raises SlurmFailed."""
         said = self.run("scontrol", "ping")
         if said.count("Slurmctld(") < 2:
             return True
@@ -122,7 +122,7 @@ class Slurm:
         return up is not None and up[1] == host
 
     def run(self, command: str, *words: str) -> str:
-        """Return what a command of Slurm's prints; raises SlurmFailed."""
+        """Return the output of a Slurm command; raises SlurmFailed."""
         try:
             ended = subprocess.run(
                 (f"{FOLDER}/{command}", *words),
@@ -141,6 +141,6 @@ class Slurm:
 
 
 def read_job(line: str) -> Job:
-    """Read a line of the queue; only a job's name, which comes last, may hold the separator."""
+    """Read a line of the queue; only the job's name, the last field, may contain the separator."""
     number, user, state, partitions, reason, comment, name = line.strip().split("|", COLUMNS - 1)
     return Job(number, user, name, state, reason, frozenset(partitions.split(",")), comment)

@@ -1,4 +1,4 @@
-"""What people and programs are shown of the checks. Pure."""
+"""Summaries of the checks for people and programs. Pure."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from slurmpod_checks.records import State
 from slurmpod_lifecycle.dataclass_json import to_json
 
 OFFENCES = 2
-"""From so many faults on, of whatever instances, a node is a repeat offender."""
+"""A node with this many faults, on any instances, is a repeat offender."""
 
 MOST_NAMES = 20
 MOST_NODES = 60
-"""Whose newest results a session brings in a moment, and somebody reads."""
+"""The number of nodes whose newest results fit quickly through a session."""
 
 
 def summary(state: State) -> dict[str, Any]:
-    """Return counts and the names of nodes that need somebody, few enough for one line."""
+    """Return counts and the nodes that need attention, short enough for one line."""
     bad = [name for name, record in state.nodes.items() if record.is_bad]
     offenders = {
         name: record.offences for name, record in state.nodes.items() if record.offences >= OFFENCES
@@ -33,7 +33,7 @@ def summary(state: State) -> dict[str, Any]:
 
 
 def newest(state: State) -> dict[str, Any]:
-    """Return the newest results of nodes, and how often each was bad; the worst come first."""
+    """Return the newest results of nodes and how often each was bad, worst first."""
     checked = [(name, record) for name, record in state.nodes.items() if record.results]
     checked.sort(key=lambda each: (not each[1].is_bad, -each[1].offences, each[0]))
     nodes = [
@@ -50,7 +50,7 @@ def newest(state: State) -> dict[str, Any]:
 
 
 def history(state: State, names: Sequence[str]) -> dict[str, Any]:
-    """Return all results of these nodes, the newest last."""
+    """Return all results of these nodes, newest last."""
     return {
         name: to_json(state.nodes[name].results) if name in state.nodes else [] for name in names
     }

@@ -1,4 +1,4 @@
-"""How fast a folder takes and gives data: files written down to the disk, and read again."""
+"""The throughput of a folder: files written through to the disk and read back."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ MIB = 1024 * 1024
 FILES = 4
 MIB_PER_FILE = 1024
 PART_OF_FREE = 8
-"""All files together take no more than this part of what is free."""
+"""The part of the free space that all files together may take."""
 
 Work = Callable[[Path, int, int], None]
 
 
 def measured(folder: str) -> tuple[float, float]:
-    """Return the MiB/s of writing and of reading; raises OSError where that cannot be done."""
+    """Return the MiB/s of writing and of reading; raises OSError if that fails."""
     status = os.statvfs(folder)
     fits = status.f_bavail * status.f_frsize // (PART_OF_FREE * FILES)
     size = max(MIB, min(MIB_PER_FILE * MIB, fits) // MIB * MIB)
@@ -29,8 +29,8 @@ def measured(folder: str) -> tuple[float, float]:
 
 
 def write(file: Path, block: int, size: int) -> None:
-    """Write a file, down to the disk, and leave nothing of it in this node's cache."""
-    data = os.urandom(block)  # what can be compressed would seem fast
+    """Write a file through to the disk and drop it from this node's page cache."""
+    data = os.urandom(block)  # compressible data would look fast
     with file.open("wb", buffering=0) as opened:
         for start in range(0, size, block):
             opened.write(data[: size - start])
@@ -39,7 +39,7 @@ def write(file: Path, block: int, size: int) -> None:
 
 
 def read(file: Path, block: int, size: int) -> None:
-    """Read a file from its beginning to its end."""
+    """Read a whole file."""
     with file.open("rb", buffering=0) as opened:
         found = 0
         while data := opened.read(block):
@@ -49,7 +49,7 @@ def read(file: Path, block: int, size: int) -> None:
 
 
 def seconds_of(work: Work, files: list[Path], block: int, size: int) -> float:
-    """Return how long it takes to do this to all files side by side."""
+    """Return how long the function takes for all files in parallel."""
     start = time.perf_counter()
     with ThreadPoolExecutor(len(files)) as pool:
         for done in [pool.submit(work, file, block, size) for file in files]:

@@ -1,4 +1,4 @@
-"""`python3 -m slurmpod_exporter FILE`: write the node's metrics there, again and again."""
+"""`python3 -m slurmpod_exporter FILE`: write the node's metrics to a file in a loop."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ log = logging.getLogger("slurmpod_exporter")
 
 
 def collect(collectors: Iterable[Collector], host: Host) -> Iterator[Sample]:
-    """Yield what the collectors find that have something to look at, and how they fared.
+    """Yield the samples of all collectors that apply to this node, and whether each succeeded.
 
-    One that fails, in whatever way, takes nothing from the others.
+    A collector that fails does not affect the others.
     """
     for collector in collectors:
         labels = {"collector": collector.name}
@@ -41,7 +41,7 @@ def collect(collectors: Iterable[Collector], host: Host) -> Iterator[Sample]:
 
 
 def publish(samples: Iterable[Sample], file: Path) -> None:
-    """Write the samples, all at once, for everybody to read."""
+    """Write the samples atomically, readable for all users."""
     text = exposition(samples)
     descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
@@ -55,7 +55,7 @@ def publish(samples: Iterable[Sample], file: Path) -> None:
 
 
 def main() -> None:
-    """Do a round every so many seconds, until somebody ends this program."""
+    """Run a round at a fixed interval until the program is stopped."""
     parser = argparse.ArgumentParser(prog="slurmpod_exporter")
     parser.add_argument("file", type=Path, help="file for the node exporter; ends with .prom")
     parser.add_argument("--every", type=int, default=60, metavar="SECONDS")

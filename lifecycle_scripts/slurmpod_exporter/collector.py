@@ -1,6 +1,6 @@
-"""Collectors of metrics, and their way to ask the node: commands, files.
+"""Collectors of metrics, and their access to the node: commands and files.
 
-Tests give collectors another node.
+Tests pass another node.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from slurmpod_exporter.exposition import Sample
 
 COMMAND_TIMEOUT_SECONDS = 20
 KILL_AFTER_SECONDS = 5
-"""How long a command has that was told to end."""
+"""How long a command may take to end after SIGTERM."""
 
 SLURM_COMMANDS = "/opt/slurm/bin"
 
 
 class CollectorFailed(Exception):
-    """A collector could not get what it asked for; the text goes to the service's journal."""
+    """A collector could not get its data; the message goes to the service's journal."""
 
 
 class Host:
-    """The node that this program runs on; `is_controller` if Slurm's controller does, too."""
+    """The node that this program runs on; `is_controller` if Slurm's controller runs here too."""
 
     def __init__(self, *, is_controller: bool) -> None:
         self.is_controller = is_controller
@@ -36,11 +36,11 @@ class Host:
         return time.time()
 
     def has(self, program: str) -> bool:
-        """Return whether there is such a program: a name or a path."""
+        """Return whether a program exists, given its name or path."""
         return shutil.which(program) is not None
 
     def run(self, *command: str) -> str:
-        """Return what a command prints; raises CollectorFailed for any end but success."""
+        """Return the output of a command; raises CollectorFailed if it does not succeed."""
         try:
             ended = subprocess.run(
                 command,
@@ -59,7 +59,7 @@ class Host:
         return ended.stdout
 
     def first_line(self, *command: str) -> str:
-        """Return the first line of a command that goes on, and end it; raises CollectorFailed."""
+        """Return the first line of a long-running command and stop it; raises CollectorFailed."""
         killed = f"--kill-after={KILL_AFTER_SECONDS}"
         limited = ("timeout", killed, str(COMMAND_TIMEOUT_SECONDS), *command)
         with subprocess.Popen(
@@ -89,7 +89,7 @@ class Host:
 
 
 class Collector(NamedTuple):
-    """`is_present` tells whether a node has what `collect` reads; that raises CollectorFailed."""
+    """`is_present`: whether a node has what `collect` reads; `collect` raises CollectorFailed."""
 
     name: str
     is_present: Callable[[Host], bool]

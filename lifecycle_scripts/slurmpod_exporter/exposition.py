@@ -1,8 +1,8 @@
-"""Every metric of this exporter, and the text format in which Prometheus reads them.
+"""Every metric of this exporter, and the text format that Prometheus reads.
 
-Names follow Prometheus' practice: base units, `_total` for what only grows. Those of DCGM
-are called as NVIDIA's dcgm-exporter calls them, for dashboards that know it. The format is that of
-Prometheus, "Exposition formats".
+Names follow Prometheus' conventions: base units, `_total` for counters. DCGM's metrics have the
+names of NVIDIA's dcgm-exporter, so existing dashboards work. The format is that of Prometheus,
+"Exposition formats".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ GAUGE, COUNTER = "gauge", "counter"
 
 
 class Family(NamedTuple):
-    """What Prometheus is told about all samples of one name."""
+    """The metadata of all samples with one name."""
 
     kind: str
     meaning: str
@@ -91,11 +91,11 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "slurmpod_lustre_operations_total": Family(COUNTER, "Operations on Lustre, by kind."),
     }
 )
-"""Those that a node has depend on its hardware and role."""
+"""The metrics of a node depend on its hardware and role."""
 
 
 class Sample(NamedTuple):
-    """One value now; `name` is a key of FAMILIES."""
+    """One current value; `name` is a key of FAMILIES."""
 
     name: str
     labels: Mapping[str, str]
@@ -103,7 +103,7 @@ class Sample(NamedTuple):
 
 
 def exposition(samples: Iterable[Sample]) -> str:
-    """Return the text: samples of one name stand together, below what they are."""
+    """Return the text, with samples of one name together below their metadata."""
     by_name: dict[str, list[Sample]] = {}
     for sample in samples:
         by_name.setdefault(sample.name, []).append(sample)

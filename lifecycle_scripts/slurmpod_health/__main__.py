@@ -1,8 +1,8 @@
-"""`slurmpod-health`: check this worker and print a table; ends with status 3 for a bad node.
+"""`slurmpod-health`: check this worker and print a table; exits with status 3 for a bad node.
 
 `--prolog` and `--epilog` are for Slurm: a bad node drains itself, and a job that was about to start
-there waits for another one. Where Slurm does not answer, jobs start. `--resume` lets a node that is
-good again take jobs, if it was this program that had drained it.
+there is requeued. If Slurm does not answer, jobs start. `--resume` resumes a node that is good
+again, if this program had drained it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from slurmpod_health.probe import ProbeFailed
 from slurmpod_health.scontrol import Scontrol, drain, requeue, resume
 
 UNHEALTHY = 3
-"""No other end of this program says anything about the node: Slurm must not drain for it."""
+"""Any other exit status says nothing about the node, and Slurm must not drain it for that."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do what the arguments ask for, and return the exit status."""
+    """Run the requested action and return the exit status."""
     options = _options(arguments)
     expected = Expectations.load()
     findings = run_checks(expected)
@@ -46,7 +46,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     ways.add_argument("--prolog", action="store_true", help="as Slurm calls it before a job")
     ways.add_argument("--epilog", action="store_true", help="as Slurm calls it after a job")
     ways.add_argument(
-        "--resume", action="store_true", help="undo a drain of its own, if all is good"
+        "--resume", action="store_true", help="resume the node if these checks had drained it and all pass"
     )
     return parser.parse_args(arguments)
 
@@ -56,11 +56,11 @@ def _job() -> str:
 
 
 def _out_of_service(node: str, why: str, *, job: str) -> bool:
-    """Drain the node; let `job` start elsewhere, which Slurm does only for batch jobs.
+    """Drain the node and let `job` start elsewhere, which Slurm allows only for batch jobs.
 
-    Tell whether no job may start here: false where the fault may well be everybody's, and where
-    Slurm does not say that the node is drained. A Prolog that fails on any other node makes Slurm
-    drain it for a `Prolog error`, which counts for no half of a partition and is not taken back.
+    Return whether no job may start here. It is false if the fault may affect all nodes, or if Slurm
+    does not confirm the drain. A Prolog that fails on any other node makes Slurm drain it for a
+    `Prolog error`, which is not counted against half of a partition and not undone.
     """
     scontrol = Scontrol.starting_now()
     try:

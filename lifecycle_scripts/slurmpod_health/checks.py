@@ -1,4 +1,4 @@
-"""All checks of a node, side by side: together they take as long as the slowest of them."""
+"""All checks of a node, run in parallel: together they take as long as the slowest one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slurmpod_health.finding import Finding, Verdict
 
 
 def run_checks(expected: Expectations) -> tuple[Finding, ...]:
-    """Return what was found, in the order of the checks; what this node has not is left out."""
+    """Return the findings in the order of the checks, without those that do not apply here."""
     checks = _checks(expected)
     found: list[Finding | None] = [None] * len(checks)
 
@@ -40,8 +40,8 @@ def _checks(expected: Expectations) -> Sequence[Callable[[], Finding | None]]:
 
 
 def _safely(check: Callable[[], Finding | None]) -> Finding | None:
-    """Run a check; one that fails by itself is reported, and drains nobody."""
+    """Run a check; one that crashes is reported and drains no node."""
     try:
         return check()
-    except Exception as error:  # noqa: BLE001  # whatever it is, it says nothing about the node
+    except Exception as error:  # noqa: BLE001  # a crash of the check says nothing about the node
         return Finding("health check", Verdict.REPORTED, f"{type(error).__name__}: {error}")

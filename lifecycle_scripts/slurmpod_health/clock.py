@@ -1,7 +1,7 @@
-"""The clock, by what chrony, else systemd, knows of it: credentials of other nodes expire by it.
+"""The clock, as chrony or systemd reports it: a wrong one makes nodes reject credentials.
 
-`chronyc -c tracking` prints comma-separated fields (chronyc(1)): the fifth is how far off the
-system's clock is, in seconds, the last is the leap status.
+`chronyc -c tracking` prints comma-separated fields (chronyc(1)): the fifth is the offset of the
+system's clock in seconds, the last is the leap status.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from slurmpod_health.probe import ProbeFailed, ProbeMissing, probe
 NAME = "clock"
 SECONDS = 2.0
 LARGEST_OFFSET_SECONDS = 10.0
-"""Munge refuses credentials that are minutes off; chrony keeps a healthy node within some ms."""
+"""Munge rejects credentials that are minutes off; chrony keeps a healthy node within some ms."""
 
 OFFSET_FIELD = 4
 
 
 def check() -> Finding | None:
-    """See whether the clock is right; None where nothing knows."""
+    """Check whether the clock is right; return None if no service can say."""
     try:
         return judge_tracking(probe("chronyc", "-n", "-c", "tracking", seconds=SECONDS))
     except ProbeMissing:
@@ -28,7 +28,7 @@ def check() -> Finding | None:
 
 
 def judge_tracking(line: str) -> Finding:
-    """Judge the clock by what `chronyc -c tracking` printed."""
+    """Judge the clock by the output of `chronyc -c tracking`."""
     fields = line.strip().split(",")
     try:
         offset = abs(float(fields[OFFSET_FIELD]))

@@ -1,9 +1,9 @@
-"""Disks: the node's own scratch, the file systems that all nodes share, and room on the root disk.
+"""Disks: the node's own scratch, the shared file systems, and free space on the root disk.
 
 A shared file system that is not mounted on this node is the node's fault: jobs would write to its
-root disk. One that is mounted, but full or without an answer, is everybody's. Scratch that jobs
-have filled up is no fault of the node either: one node after the other would drain. On the root
-disk are Slurm, logs and /tmp.
+root disk. One that is mounted but full or unresponsive is a problem of all nodes. Scratch that jobs
+have filled up is no fault of the node either: one node after another would drain. Slurm, logs and
+/tmp are on the root disk.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ status=$?
 rm -f -- "$file"
 exit $status
 """
-"""Users may write there, too: root makes a file that was not there, and follows no link of theirs.
+"""The name of the test file. Users can write there too, so root creates a new file and follows no links.
 
-Its name is another each time, as the checks of several jobs may run at once.
+The name is different each time, as the checks of several jobs may run at once.
 """
 
 ROOT_DISK = "root disk"
@@ -36,7 +36,7 @@ MIB = 1024 * 1024
 
 
 def check_scratch(folder: str, node: str) -> Finding:
-    """See whether scratch is a disk that takes data; one that is slow or full is only told."""
+    """Check that scratch is mounted and writable; a slow or full disk is only reported."""
     name = f"scratch {folder}"
     if not is_mounted(folder):
         return Finding(name, Verdict.BAD, f"{folder} is not mounted")
@@ -44,7 +44,7 @@ def check_scratch(folder: str, node: str) -> Finding:
 
 
 def check_shared(folder: SharedFolder, node: str) -> Finding:
-    """See whether a shared file system is mounted and takes data; entering it mounts it."""
+    """Check that a shared file system is mounted and writable; entering it mounts it."""
     name = f"shared {folder.path}"
     try:
         probe("stat", "--file-system", f"{folder.path}/.", seconds=SECONDS)
@@ -61,7 +61,7 @@ def check_shared(folder: SharedFolder, node: str) -> Finding:
 
 
 def is_mounted(folder: str) -> bool:
-    """Return whether something is mounted at a folder, and not only waits for its first use."""
+    """Return whether a folder has a mount, not only an automount that was never used."""
     lines = (line.split() for line in MOUNTS.read_text(encoding="utf-8").splitlines())
     return any(fields[1] == folder and fields[2] != "autofs" for fields in lines)
 
@@ -77,7 +77,7 @@ def _write(name: str, folder: str, node: str, *, at_fault: Verdict) -> Finding:
 
 
 def check_root_disk(expected: Expectations) -> Finding:
-    """Compare what is free for root with what must be."""
+    """Compare the space that is free for root with the minimum."""
     status = os.statvfs("/")
     free = status.f_bfree * status.f_frsize // MIB
     enough = free >= expected.free_mib_on_root

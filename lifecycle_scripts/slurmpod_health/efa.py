@@ -1,4 +1,4 @@
-"""The EFA interfaces of this node. Other RDMA devices, which have other drivers, may be beside."""
+"""The EFA interfaces of this node, without RDMA devices that have other drivers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ DRIVER = "efa"
 
 
 def efa_devices() -> list[str]:
-    """Return the names of the devices whose driver is that of EFA."""
+    """Return the names of the devices with the EFA driver."""
     devices = DEVICES.iterdir() if DEVICES.is_dir() else ()
     return sorted(device.name for device in devices if _driver(device) == DRIVER)
 
 
 def _driver(device: Path) -> str:
-    """Return the name of the driver that sysfs links a device to."""
+    """Return the name of the driver that sysfs links to a device."""
     return (device / "device" / "driver").resolve().name

@@ -11,7 +11,7 @@ PATH = Path("/etc/slurmpod/health.json")
 
 @dataclass(frozen=True)
 class SharedFolder:
-    """Where a shared file system is mounted; `writable` says whether root may write there."""
+    """The mount point of a shared file system; `writable` says whether root may write there."""
 
     path: str
     writable: bool
@@ -19,9 +19,9 @@ class SharedFolder:
 
 @dataclass(frozen=True)
 class Expectations:
-    """The node's name in Slurm, its hardware by the catalog, and its folders.
+    """The node's name in Slurm, its hardware from the catalog, and its folders.
 
-    `scratch` is None where there was no disk for it.
+    `scratch` is None if there was no disk for it.
     """
 
     node: str
@@ -34,7 +34,7 @@ class Expectations:
 
     @classmethod
     def load(cls, path: Path = PATH) -> Expectations:
-        """Read the file; raises OSError, ValueError, KeyError or TypeError where that fails."""
+        """Read the file; raises OSError, ValueError, KeyError or TypeError if that fails."""
         data = json.loads(path.read_text(encoding="utf-8"))
         folders = tuple(SharedFolder(**each) for each in data["shared_folders"])
         return cls(**{**data, "shared_folders": folders})

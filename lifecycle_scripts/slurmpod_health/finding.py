@@ -1,4 +1,4 @@
-"""Findings of checks, also as administrators see them."""
+"""Findings of checks, and their table for administrators."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from enum import Enum
 
 
 class Verdict(Enum):
-    """What follows from a finding."""
+    """The consequence of a finding."""
 
     GOOD = "good"
     REPORTED = "reported"
-    """Somebody should look at it, but jobs go on: other nodes may well have it, too."""
+    """An administrator should look at it, but jobs continue: other nodes may have it too."""
 
     BAD = "bad"
-    """This node's own fault: it takes no more jobs."""
+    """This node's own fault: it accepts no more jobs."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check; `detail` is short enough for the reason of a node in Slurm."""
+    """The result of one check; `detail` is short enough for a drain reason in Slurm."""
 
     check: str
     verdict: Verdict
@@ -28,7 +28,7 @@ class Finding:
 
 
 def table(findings: Sequence[Finding]) -> str:
-    """Return one line per check: what was checked, the verdict, and the detail."""
+    """Return one line per check: its name, the verdict and the detail."""
     widest = max((len(finding.check) for finding in findings), default=0)
     lines = [
         f"{finding.check:<{widest}}  {finding.verdict.value:<8}  {finding.detail}"
@@ -38,5 +38,5 @@ def table(findings: Sequence[Finding]) -> str:
 
 
 def reason(findings: Sequence[Finding]) -> str:
-    """Return why the node cannot run jobs; empty for one that can."""
+    """Return why the node cannot run jobs, or an empty text if it can."""
     return "; ".join(finding.detail for finding in findings if finding.verdict is Verdict.BAD)

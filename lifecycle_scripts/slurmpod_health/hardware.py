@@ -1,14 +1,14 @@
-"""The accelerators and the EFA interfaces that this node has, against the catalog's numbers.
+"""The node's accelerators and EFA interfaces, compared with the catalog.
 
 nvidia-smi(1) lists a GPU per line; neuron-ls (AWS Neuron, Neuron LS user guide) lists a device per
-object. Where the tool is missing, or does not answer in time, the drivers' device files are counted
-instead, and where it ends well without a word: of no devices, tools say that there are none. A tool
-that ends badly may have listed all of them before it warns of something else: nvidia-smi does so
-for a damaged infoROM, with which jobs run.
+object. If the tool is missing, does not answer in time, or succeeds without any output, the
+drivers' device files are counted instead: for no devices, the tools print a message. A tool that
+fails may still have listed all devices before it warns of something else: nvidia-smi does so for a
+corrupted infoROM, with which jobs run.
 
-Other RDMA devices may stand beside EFA interfaces, which are those whose driver is `efa`. None at
-all is how a group without EFA looks, whose nodes are all alike: it is only reported. That some are
-missing is a fault of the node.
+EFA interfaces are the RDMA devices whose driver is `efa`; there may be others. No interface at all
+is how a group without EFA looks, whose nodes are all alike: it is only reported. If only some are
+missing, that is a fault of the node.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ EFA = "efa"
 
 
 def check_accelerators(expected: Expectations) -> Finding | None:
-    """Count the accelerators; None for a node that has none."""
+    """Count the accelerators; return None for a node without any."""
     if not expected.accelerators:
         return None
     found, doubt = _count(expected.accelerator_kind)
@@ -46,7 +46,7 @@ def check_accelerators(expected: Expectations) -> Finding | None:
 
 
 def _count(kind: str) -> tuple[int, str]:
-    """Return the number of accelerators, and what casts doubt on it."""
+    """Return the number of accelerators, and why that number may be wrong."""
     command, pattern = TOOLS[kind]
     try:
         listed, doubt = probe(*command, seconds=SECONDS), ""
@@ -66,7 +66,7 @@ def _device_files(kind: str) -> int:
 
 
 def check_efa(expected: Expectations) -> Finding | None:
-    """Count the interfaces; None for a type that has none."""
+    """Count the interfaces; return None for a type without any."""
     if not expected.efa_interfaces:
         return None
     found = len(efa_devices())

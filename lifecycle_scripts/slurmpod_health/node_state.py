@@ -1,6 +1,6 @@
-"""A node as `scontrol --oneliner show node` shows it: read here for all programs on nodes.
+"""A node as `scontrol --oneliner show node` prints it; used by all programs on nodes.
 
-It needs no other file of ours, so that a program of a timer can have it beside itself.
+It imports no other file of ours, so that a timer's program can have it in its own folder.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ import re
 from dataclasses import dataclass
 
 PREFIX = "slurmpod: "
-"""How the reasons of all our drains begin."""
+"""The prefix of the reasons of all our drains."""
 
 CHECK = "check: "
-"""What follows where a check of idle nodes has found a fault; the health checks cannot see it."""
+"""The rest of the prefix for a fault found by a check of idle nodes, which the health checks cannot
+see."""
 
 HELD = frozenset({"DRAIN", "DOWN", "FAIL", "FAILING"})
 
@@ -21,10 +22,10 @@ _REASON = re.compile(r"(?:^|\s)Reason=(.*) \[[^][@]*@([^][]*)\](?=\s|$)")
 
 @dataclass(frozen=True)
 class NodeState:
-    """A node in Slurm; `text` is its state as it is written, `words` what it is made of.
+    """A node in Slurm; `text` is its state as printed, `words` are its parts.
 
-    `since` is when the reason was given, `boot` when the node booted and `started` when its slurmd
-    did: as Slurm writes times, empty for what has not happened.
+    `since` is when the reason was set, `boot` when the node booted and `started` when its slurmd
+    did, in Slurm's time format; empty for what has not happened.
     """
 
     name: str
@@ -38,27 +39,27 @@ class NodeState:
 
     @property
     def takes_jobs(self) -> bool:
-        """Whether nobody has taken the node out of service."""
+        """Whether the node is in service: not drained, down or failed."""
         return not self.words & HELD
 
     @property
     def is_drained_by_us(self) -> bool:
-        """Whether it is the health checks that have, or the checks of idle nodes."""
+        """Whether the health checks or the checks of idle nodes drained it."""
         return "DRAIN" in self.words and self.reason.startswith(PREFIX)
 
     @property
     def is_drained_by_check(self) -> bool:
-        """Whether it is the checks of idle nodes that have."""
+        """Whether the checks of idle nodes drained it."""
         return self.is_drained_by_us and self.reason.startswith(f"{PREFIX}{CHECK}")
 
     @property
     def is_drained_by_health(self) -> bool:
-        """Whether it is the health checks that have: they take back no other drain."""
+        """Whether the health checks drained it; they undo no other drain."""
         return self.is_drained_by_us and not self.is_drained_by_check
 
 
 def read_state(line: str) -> NodeState | None:
-    """Read the line of a node; None for one that says no state."""
+    """Read the line of a node; return None for a line without a state."""
     text = _value(line, "State")
     if not text:
         return None

@@ -1,4 +1,4 @@
-"""Commands that may hang: they are given up in time, whatever they wait for."""
+"""Commands that may hang: each has a time limit that holds whatever it waits for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LINES_SHOWN = 1
 
 
 class ProbeFailed(Exception):
-    """A command that ended badly; the text is its last word, `said` all that it printed."""
+    """A command that failed; the text is its last message, `said` its whole output."""
 
     said = ""
 
@@ -20,15 +20,16 @@ class ProbeMissing(ProbeFailed):
 
 
 class ProbeTimedOut(ProbeFailed):
-    """A command that did not end in time."""
+    """A command that exceeded its time limit."""
 
 
 def probe(*command: str, seconds: float) -> str:
-    """Run a command and return what it printed; raises ProbeFailed.
+    """Run a command and return its output; raises ProbeFailed.
 
-    One that hangs in the kernel, on a file system that does not answer, cannot be killed. It is
-    left behind: its output goes to a file, so that nobody waits for the other end of a pipe. That
-    file lies in memory and in no folder, as full disks, /dev/shm too, are what a node has to find.
+    A command that hangs in the kernel, on a file system that does not answer, cannot be killed. It
+    is left running: its output goes to a file, so that nothing waits for the other end of a pipe.
+    The file is in memory and not in a folder, as full disks, including /dev/shm, are among the
+    faults to detect.
     """
     with os.fdopen(os.memfd_create("probe"), "w+b") as output:
         try:

@@ -1,10 +1,11 @@
-"""Reports of a node to Slurm, by scontrol: only about itself, and never over others' reasons.
+"""A node's reports to Slurm through scontrol: only about itself, never over others' reasons.
 
-What all nodes see, because the catalog is wrong about their type or an image has changed, must not
-take a whole partition out of service. So a node that has drained itself looks at the others, and
-takes that back where more than half of a partition's nodes have. Each looks after its own drain:
-however many do so at once, the last one sees all the others, and no more than half remain. A drain
-whose look at the others got no answer stays until the node's next check, which looks again.
+A fault that all nodes see, because the catalog is wrong about their type or an image has changed,
+must not take a whole partition out of service. So a node that has drained itself looks at the
+others, and undoes the drain if more than half of a partition's nodes have drained themselves. Each
+node checks its own drain: however many do so at once, the last one sees all the others, and no more
+than half remain drained. If that check gets no answer, the drain stays until the node's next check,
+which repeats it.
 """
 
 from __future__ import annotations
@@ -17,29 +18,29 @@ from slurmpod_health.probe import ProbeFailed, ProbeTimedOut, probe
 
 PROGRAM = "/opt/slurm/bin/scontrol"
 SECONDS = 3.0
-"""How long one call may take."""
+"""The time limit of one call."""
 
 SECONDS_OF_ALL = 12.0
-"""How long all calls of a run may take together.
+"""The time limit of all calls of a run together.
 
-The slowest checks before them take 4 s, which makes 16 s; the program around both is ended after
-20 s, as a job that starts waits for it. What is left is for Python to start on a slow node.
+The slowest checks before them take 4 s, which makes 16 s; the program around both is killed after
+20 s, as a starting job waits for it. The rest is for Python to start on a slow node.
 """
 
 
 @dataclass(frozen=True)
 class Scontrol:
-    """What one run asks of Slurm, up to a moment of the monotonic clock, in seconds."""
+    """The scontrol calls of one run, with a deadline on the monotonic clock in seconds."""
 
     deadline: float
 
     @classmethod
     def starting_now(cls) -> Scontrol:
-        """Give the calls of a run their time."""
+        """Return an instance whose deadline starts now."""
         return cls(time.monotonic() + SECONDS_OF_ALL)
 
     def __call__(self, *words: str) -> str:
-        """Return what scontrol printed; raises ProbeFailed, also when the time is over."""
+        """Return scontrol's output; raises ProbeFailed, also after the deadline."""
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise ProbeTimedOut(f"no answers within {SECONDS_OF_ALL:g} s")
@@ -47,14 +48,14 @@ class Scontrol:
 
 
 def state_of(scontrol: Scontrol, node: str) -> NodeState:
-    """Ask for a node's state; raises ProbeFailed."""
+    """Return a node's state; raises ProbeFailed."""
     return parse_state(scontrol("--oneliner", "show", "node", node))
 
 
 def parse_state(description: str) -> NodeState:
-    """Read what `scontrol --oneliner show node` prints; raises ProbeFailed where it says no state.
+    """Read the output of `scontrol --oneliner show node`; raises ProbeFailed if it has no state.
 
-    What is not known must not look like a node that nobody else shares a partition with.
+    An unknown node must not look like one that shares no partition with others.
     """
     state = read_state(description)
     if state is None:
@@ -63,11 +64,11 @@ def parse_state(description: str) -> NodeState:
 
 
 def drain(scontrol: Scontrol, node: str, reason: str) -> bool:
-    """Take a node out of service; tell whether it is, and not one too many of its partition.
+    """Drain a node; return whether it is drained without exceeding half of its partition.
 
-    Who replaces or reboots a node has given it a state and a reason of its own, which stay, as does
-    what a check of idle nodes has found. Raises ProbeFailed where Slurm does not answer: nobody
-    knows then whether the node is out of service.
+    A node that is being replaced or rebooted already has a state and a reason, which stay, as does
+    the finding of a check of idle nodes. Raises ProbeFailed if Slurm does not answer: then it is
+    unknown whether the node is out of service.
     """
     state = state_of(scontrol, node)
     if not (state.takes_jobs or state.is_drained_by_us):
@@ -78,19 +79,19 @@ def drain(scontrol: Scontrol, node: str, reason: str) -> bool:
     try:
         is_one_too_many = _is_one_too_many(scontrol, state.partitions)
     except ProbeFailed:
-        if state.takes_jobs:  # who cannot see the others is careful
+        if state.takes_jobs:  # a node that cannot see the others stays drained
             _take_back(scontrol, node)
         raise
     return not (is_one_too_many and _take_back(scontrol, node))
 
 
 def resume(scontrol: Scontrol, node: str) -> bool:
-    """Let a node take jobs again that the health checks have drained, and tell whether they had."""
+    """Resume a node that the health checks have drained, and return whether they had."""
     return state_of(scontrol, node).is_drained_by_health and _resumed(scontrol, node)
 
 
 def _take_back(scontrol: Scontrol, node: str) -> bool:
-    """Undo a drain of ours, of either kind, and tell whether it was one."""
+    """Undo one of our drains, of either kind, and return whether there was one."""
     return state_of(scontrol, node).is_drained_by_us and _resumed(scontrol, node)
 
 
@@ -100,14 +101,14 @@ def _resumed(scontrol: Scontrol, node: str) -> bool:
 
 
 def requeue(scontrol: Scontrol, job: str) -> None:
-    """Let a batch job wait for other nodes; raises ProbeFailed for one that cannot be repeated."""
+    """Requeue a batch job; raises ProbeFailed for one that cannot be requeued."""
     scontrol("requeue", job)
 
 
 def _is_one_too_many(scontrol: Scontrol, partitions: frozenset[str]) -> bool:
     """Return whether more than half of a partition has drained itself; one node always may.
 
-    Nodes that others have taken out of service do not count. Raises ProbeFailed.
+    Nodes taken out of service by other means do not count. Raises ProbeFailed.
     """
     shown = scontrol("--oneliner", "show", "node")
     states = [parse_state(line) for line in shown.splitlines() if line.strip()]

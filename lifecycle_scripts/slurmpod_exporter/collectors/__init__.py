@@ -1,4 +1,4 @@
-"""All collectors; a node uses those whose subject it has."""
+"""All collectors; a node uses those that apply to it."""
 
 from __future__ import annotations
 

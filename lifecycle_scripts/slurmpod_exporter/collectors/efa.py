@@ -1,6 +1,6 @@
 """EFA: the counters of its driver (Amazon EC2 user guide, "Monitor an Elastic Fabric Adapter").
 
-Older drivers and devices have fewer of them; what is not there is left out.
+Older drivers and devices have fewer of them; missing ones are left out.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _counters(host: Host, folder: PurePosixPath) -> Iterator[tuple[str, float]]:
         if name in (*BYTES, *ERRORS):
             try:
                 yield name, float(host.read(path))
-            except (ValueError, CollectorFailed):  # a counter that this device does not keep
+            except (ValueError, CollectorFailed):  # a counter that this device does not have
                 continue
 
 

@@ -1,15 +1,16 @@
-"""Which job holds which GPU, as the controller has it.
+"""GPUs by job, as the controller knows them.
 
-No Prolog writes it down on the nodes: Slurm runs one when the first step of a job begins on a node,
-and what `salloc` holds without a step is what people look for. PrologFlags=Alloc would change that,
-and `srun --auto-resume=1` refuses it.
+A Prolog on the nodes would not work: Slurm runs it when a job's first step starts on a node, and
+GPUs that `salloc` holds without a step are exactly what administrators look for. PrologFlags=Alloc
+would change that, but `srun --auto-resume=1` rejects it.
 
-`scontrol show job` has texts of users among its lines, which may hold ends of lines. So a line
-counts where squeue, whose columns have no such text, has the job on that node; the user is
-squeue's. A label `job` would not arrive: Prometheus calls so what it collects from.
+The output of `scontrol show job` includes users' texts, which may contain line breaks. So a line
+counts only if squeue, whose columns have no such text, also has the job on that node; the user
+comes from squeue. A label `job` would be overwritten: Prometheus uses that name for its scrape
+targets.
 
-Slurm numbers GPUs as gres.conf does, by device files (/dev/nvidia[0-7]), and gives the numbers to
-jobs in CUDA_VISIBLE_DEVICES; CUDA and nvidia-smi count in one order where all GPUs are alike.
+Slurm numbers GPUs as gres.conf does, by device files (/dev/nvidia[0-7]), and passes the numbers to
+jobs in CUDA_VISIBLE_DEVICES. CUDA and nvidia-smi count in the same order if all GPUs are alike.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ SQUEUE = (
 SHOW_JOBS = (f"{SLURM_COMMANDS}/scontrol", "--all", "--details", "show", "job")
 JOB = re.compile(r"JobId=([0-9]+) ")
 HELD = re.compile(r" +Nodes=(\S+) CPU_IDs=\S* Mem=[0-9]+ GRES=(\S+)")
-"""What a job holds on one node, or on each of several that are alike."""
+"""A job's resources on one node, or on each of several identical ones."""
 
 GPUS = re.compile(r"(?:^|,)gpu(?::[^:(,]+)?:[0-9]+\(IDX:([0-9,-]+)\)")
 NAMES = re.compile(r"([^\[,]+)(?:\[([^\]]+)\])?")
 
 
 class _Job(NamedTuple):
-    """A job that has nodes; `id` is how squeue shows it, such as 4711_3."""
+    """A job with nodes; `id` is its form in squeue, such as 4711_3."""
 
     id: str
     user: str
@@ -58,7 +59,7 @@ def _held(host: Host) -> Iterator[Sample]:
 
 
 def _jobs(host: Host) -> dict[str, _Job]:
-    """Return the jobs that have nodes by their number, which the tasks of an array do not share."""
+    """Return the running jobs by job number, which is unique for each array task."""
     rows = [line.strip().split("|") for line in host.run(*SQUEUE).splitlines()]
     return {
         number: _Job(shown, user, frozenset(_names(nodes)))
@@ -80,7 +81,7 @@ def _names(hostlist: str) -> Iterator[str]:
 
 
 def _numbers(ranges: str) -> Iterator[str]:
-    """Yield the numbers of `0-2,5`, all as long as the first of their range."""
+    """Yield the numbers of `0-2,5`, zero-padded to the width of the range's first one."""
     for each in filter(None, ranges.split(",")):
         first, _, last = each.partition("-")
         for number in range(int(first), int(last or first) + 1):

@@ -1,6 +1,6 @@
-"""Checks of idle nodes, as the controller keeps their results: who fails which, and when it was.
+"""Checks of idle nodes, from the controller's results: which node failed what, and when.
 
-The exporter has no other package of ours beside itself, so it reads the file as JSON.
+The exporter cannot import our other packages, so it reads the file as JSON.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from slurmpod_exporter.collector import Collector, CollectorFailed, Host
 from slurmpod_exporter.exposition import Sample
 
 SETTINGS = "/etc/slurmpod/checks.json"
-"""It goes when the checks are switched off; results stay."""
+"""Removed when the checks are switched off; the results stay."""
 
 RESULTS = "/var/lib/slurmpod/checks/nodes.json"
 FRESH_SECONDS = 3600
-"""A controller that has made no round for so long does not know what others have found since."""
+"""After this long without a round, a controller's results may be out of date."""
 
 BAD = "bad"
 RATE, LATENCY = "slurmpod_check_bytes_per_second", "slurmpod_check_latency_seconds"
@@ -27,15 +27,15 @@ UNITS = {
     "GB/s": (RATE, 1e9),
     "us": (LATENCY, 1e-6),
 }
-"""The units in which checks measure, as the last word of a number's name: the metric, and how much
-of its own unit they are."""
+"""Units of the checks, as the last word of a number's name: the metric and its factor in that
+metric's unit."""
 
 RING = "ring of "
-"""How the partner of a node in a ring begins."""
+"""The prefix of a ring's size in the partner field."""
 
 
 def _collect(host: Host) -> Iterator[Sample]:
-    """Yield the last round, and what is known of each node where that is not long ago."""
+    """Yield the last round, and each node's results if the round is recent."""
     try:
         state = json.loads(host.read(RESULTS))
         yield Sample("slurmpod_checks_round_timestamp_seconds", {}, float(state["at"]))
@@ -47,7 +47,7 @@ def _collect(host: Host) -> Iterator[Sample]:
 
 
 def _of_node(node: dict[str, str], results: list[dict[str, Any]]) -> Iterator[Sample]:
-    """Yield how often a node was at fault, and its newest results: alone, in a pair and a ring."""
+    """Yield how often a node was at fault, and its newest results: alone, in a pair, in a ring."""
     if not results:
         return
     faults = sum(bool(_failed(result)) for result in results)
@@ -65,7 +65,7 @@ def _of_node(node: dict[str, str], results: list[dict[str, Any]]) -> Iterator[Sa
 
 
 def _kind(partner: str) -> str:
-    """Return what tells results alone, of pairs and of rings apart."""
+    """Return the label that distinguishes results of single nodes, pairs and rings."""
     return RING if partner.startswith(RING) else "pair" * bool(partner)
 
 

@@ -1,4 +1,4 @@
-"""Lustre, as this node uses it: the client's own statistics (Lustre manual, 40.2.2, llite)."""
+"""Lustre on this node: the client's own statistics (Lustre manual, 40.2.2, llite)."""
 
 from __future__ import annotations
 

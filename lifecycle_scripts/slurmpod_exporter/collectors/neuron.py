@@ -1,4 +1,4 @@
-"""AWS Trainium, by one report of neuron-monitor (AWS Neuron, Neuron Monitor user guide)."""
+"""AWS Trainium, from one report of neuron-monitor (AWS Neuron, Neuron Monitor user guide)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _collect(host: Host) -> Iterator[Sample]:
 
 
 def _cores(runtimes: list[dict[str, Any]]) -> Iterator[Sample]:
-    """Return the use of each core: every runtime tells of all of them, and uses its own."""
+    """Return the utilization of each core; every runtime lists all cores but uses only its own."""
     used: dict[str, float] = {}
     for runtime in runtimes:
         for core, counters in (
@@ -52,7 +52,7 @@ def _cores(runtimes: list[dict[str, Any]]) -> Iterator[Sample]:
 
 
 def _part(report: dict[str, Any], *path: str) -> Any:
-    """Return what lies at `path`, or None: groups that failed are missing or null."""
+    """Return the value at `path`, or None: failed groups are missing or null."""
     part: Any = report
     for name in path:
         part = (part or {}).get(name)

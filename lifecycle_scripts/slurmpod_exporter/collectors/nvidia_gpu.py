@@ -1,16 +1,16 @@
-"""NVIDIA GPUs, by nvidia-smi, DCGM and the XID errors in the kernel's log.
+"""NVIDIA GPUs: nvidia-smi, DCGM and the XID errors in the kernel's log.
 
-nvidia-smi comes with the driver, and needs neither DCGM nor its daemon. Only fields are asked for
-that every driver of the last years knows, by names that did not change: one unknown field makes it
-print nothing at all.
+nvidia-smi comes with the driver and needs neither DCGM nor its daemon. Only fields that every
+recent driver knows are queried, by names that did not change: with one unknown field it prints
+nothing at all.
 
-DCGM tells what the units of a GPU do; nvidia-smi knows only whether it works at all. From Hopper on
-the driver measures this by itself. On GPUs before, DCGM takes the hardware's counters, away from
-profilers, and that alone has hung some until a reboot: they are not asked. What DCGM refuses is no
-failure, as nobody has to run its host engine: the journal tells it.
+DCGM measures the units of a GPU; nvidia-smi only reports whether the GPU is busy. From Hopper on
+the driver measures this by itself. On older GPUs DCGM takes the hardware counters away from
+profilers, and that alone has hung some until a reboot, so these GPUs are not queried. A rejection
+by DCGM is no failure, as its host engine is optional; it is logged in the journal.
 
-XID errors are what the driver writes when a GPU misbehaves. Those of this boot are counted; a
-replaced node begins anew.
+The driver logs an XID error when a GPU misbehaves. Those since the last boot are counted; a
+replaced node starts at zero.
 
 Sources: NVIDIA, "DCGM API reference", Profiling; github.com/NVIDIA/DCGM, issue 144; NVIDIA, "XID
 Errors".
@@ -51,7 +51,7 @@ GAUGES = (
 
 DCGMI = "dcgmi"
 HOPPER = 9.0
-"""Its compute capability (NVIDIA, "CUDA GPU Compute Capability")."""
+"""The compute capability of Hopper (NVIDIA, "CUDA GPU Compute Capability")."""
 
 DCGM_FIELDS = {
     1002: "DCGM_FI_PROF_SM_ACTIVE",
@@ -64,10 +64,10 @@ DCGM_FIELDS = {
     1012: "DCGM_FI_PROF_NVLINK_RX_BYTES",
 }
 ROW = re.compile(r"^GPU +([0-9]+) +(\S.*)$", re.MULTILINE)
-"""A row of a whole GPU; those of its MIG instances begin with `GPU-I` or `GPU-CI`."""
+"""A row of a whole GPU; rows of MIG instances begin with `GPU-I` or `GPU-CI`."""
 
 ROWS = 3
-"""For each GPU, a second apart: there is nothing to tell before a second has passed."""
+"""Rows per GPU, a second apart: the first one has no values yet."""
 
 log = logging.getLogger("slurmpod_exporter")
 XID_LINE = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): ([0-9]+)")
@@ -94,12 +94,12 @@ def _samples(values: dict[str, str]) -> Iterator[Sample]:
 
 
 def is_number(text: str) -> bool:
-    """Tell a number from `[N/A]` and its like, for what a GPU does not have."""
+    """Return whether a value is a number, not `[N/A]` or similar for a missing feature."""
     return text.replace(".", "", 1).isdigit()
 
 
 def has_gpus(host: Host) -> bool:
-    """Return whether there are GPUs: HyperPod's image has nvidia-smi on every node."""
+    """Return whether the node has GPUs: HyperPod's image has nvidia-smi on every node."""
     return host.has(NVIDIA_SMI) and bool(host.glob("/dev/nvidia[0-9]*"))
 
 
@@ -124,7 +124,7 @@ def _profile(host: Host) -> Iterator[Sample]:
 
 @functools.cache
 def _tell(refusal: str) -> None:
-    """Tell the journal once: a refusal may last as long as the node."""
+    """Log the rejection once, as it may last for the node's lifetime."""
     log.info("dcgm: %s", refusal)
 
 

@@ -1,4 +1,4 @@
-"""Slurm, as its commands show it to the controller: slurmctld itself, the nodes, the queue."""
+"""Slurm from the controller's commands: slurmctld itself, the nodes and the queue."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ STATISTICS = (
     ("Agent queue size", "slurmpod_slurm_agent_queue", 1.0),
     ("DBD Agent queue size", "slurmpod_slurm_dbd_queue", 1.0),
 )
-"""What sdiag calls it; of several lines of one name the first counts, the main scheduler's."""
+"""Names in sdiag; of several lines with one name the first counts, the main scheduler's."""
 
 NODE_FIELDS = ("NodeHost", "PartitionName", "StateLong", "CPUsState", "Gres", "GresUsed")
 CPU_USES = ("allocated", "idle", "other")
-"""The first three of `CPUsState`, which is allocated/idle/other/total (sinfo(1))."""
+"""The first three fields of `CPUsState`: allocated/idle/other/total (sinfo(1))."""
 
 MARKS = {"*": "not_responding", "~": "powered_off", "%": "powered_off", "#": "powering_up"}
-"""What a character after a state adds to it (sinfo(1), NODE STATE CODES); others change little."""
+"""The meaning of a suffix of a state (sinfo(1), NODE STATE CODES); others matter little."""
 
 GPUS = re.compile(r"(?:^|,)gpu(?::[^,:(]+)?:([0-9]+)")
 WAITS_FOR_NODES = {"Resources", "Priority", "None"}
-"""Reasons of jobs that run as soon as there are nodes for them (squeue(1), JOB REASON CODES)."""
+"""Reasons of jobs that start as soon as nodes are free (squeue(1), JOB REASON CODES)."""
 
 
 def _scheduler(host: Host) -> Iterator[Sample]:
@@ -92,14 +92,14 @@ def _samples(node: _Node) -> Iterator[Sample]:
 
 
 def plain_state(shown: str) -> str:
-    """Return a state without marks: of a down node that it is down, else what the mark says."""
+    """Return a state without suffix: `down` for a down node, else the suffix's meaning."""
     state = shown.rstrip("".join({*MARKS, "@", "^", "!", "$", "-"}))
     mark = MARKS.get(shown[len(state) : len(state) + 1], "")
     return mark if mark and state not in {"down", "drained", "draining"} else state
 
 
 def _gpus(gres: str) -> int:
-    """Add up the GPUs of `gpu:8(S:0-1)`, `gpu:h100:8(IDX:0-7)` and their like."""
+    """Add up the GPUs of `gpu:8(S:0-1)`, `gpu:h100:8(IDX:0-7)` and similar."""
     return sum(map(int, GPUS.findall(re.sub(r"\([^)]*\)", "", gres))))
 
 
@@ -140,7 +140,7 @@ def _longest_waits(waiting: list[_Job], now: float) -> Iterator[Sample]:
 
 
 def _job(line: str) -> _Job:
-    """Read a line; a job for several partitions is shown under the first."""
+    """Read a line; a job submitted to several partitions counts for the first."""
     partitions, state, reason, submitted = line.strip().split("|")
     return _Job(partitions.split(",")[0], state.lower(), reason.split(",")[0], submitted)
 

@@ -337,7 +337,7 @@ class TestFaults:
         state = rounds(slurm, drained, state, ALONE)
         assert not drained
         (finding,) = state.nodes["n1"].results[-1].findings
-        assert finding.detail == "the check ended as TIMEOUT and has said nothing"
+        assert finding.detail == "the check ended as TIMEOUT without a result"
 
 
 class TestPairs:
