@@ -86,10 +86,14 @@ def _instances(path: Path) -> dict[str, Instance]:
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="slurmpod_checks", description="Check idle nodes.")
     ways = parser.add_mutually_exclusive_group()
-    ways.add_argument("--summary", action="store_true", help="print counts and the nodes that need attention")
+    ways.add_argument(
+        "--summary", action="store_true", help="print counts and the nodes that need attention"
+    )
     ways.add_argument("--newest", action="store_true", help="print the newest results of nodes")
     ways.add_argument("--history", nargs="+", metavar="NODE", help="print all results of nodes")
-    ways.add_argument("--now", nargs="+", metavar="NODE", help="check nodes as soon as they are idle")
+    ways.add_argument(
+        "--now", nargs="+", metavar="NODE", help="check nodes as soon as they are idle"
+    )
     return parser.parse_args(arguments)
 
 

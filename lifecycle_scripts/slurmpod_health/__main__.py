@@ -46,7 +46,9 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     ways.add_argument("--prolog", action="store_true", help="as Slurm calls it before a job")
     ways.add_argument("--epilog", action="store_true", help="as Slurm calls it after a job")
     ways.add_argument(
-        "--resume", action="store_true", help="resume the node if these checks had drained it and all pass"
+        "--resume",
+        action="store_true",
+        help="resume the node if these checks had drained it and all pass",
     )
     return parser.parse_args(arguments)
 

@@ -26,7 +26,7 @@ status=$?
 rm -f -- "$file"
 exit $status
 """
-"""The name of the test file. Users can write there too, so root creates a new file and follows no links.
+"""A script that writes a test file where users can write too: it follows no link of theirs.
 
 The name is different each time, as the checks of several jobs may run at once.
 """
