@@ -1,5 +1,5 @@
-"""The program that runs on every new node of the cluster: finds out its role and does its steps.
+"""The program that sets up every new node of the cluster: finds its role and runs its steps.
 
-Python's standard library only, 3.10 or later (the Python of HyperPod's image), nothing from the
-internet. Everything may be run again at any time: what is done is left alone.
+It uses only Python's standard library, 3.10 or later (the Python of HyperPod's image), and nothing
+from the internet. It can be run again at any time: what is done is left alone.
 """

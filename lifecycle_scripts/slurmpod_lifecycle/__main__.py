@@ -1,7 +1,7 @@
-"""`python3 -m slurmpod_lifecycle REPORT`: set this node up, and leave a report in a file.
+"""`python3 -m slurmpod_lifecycle REPORT`: set this node up and write a report to a file.
 
-With `--dry-run` in place of the file it only says what it would do. Ends with status 0 when all
-required steps succeeded, else with 1 and a last line that names the step, its reason and its fix.
+With `--dry-run` in place of the file it only prints what it would do. Exits with 0 if all required
+steps succeeded, else with 1 and a last line that names the step, the reason and the fix.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DRY_RUN = "--dry-run"
 
 
 def main(report_path: str) -> int:
-    """Set the node up, report, and return the exit status."""
+    """Set the node up, write the report and return the exit status."""
     machine = Machine()
     report, node = _report_of(machine, _run)
     try:
@@ -45,7 +45,7 @@ def main(report_path: str) -> int:
 
 
 def dry_run() -> int:
-    """Say what `main` would do, and return the exit status that is to be expected."""
+    """Print what `main` would do, and return the expected exit status."""
     report, _ = _report_of(ReadOnlyMachine(), _preview)
     return _end(report)
 
@@ -84,7 +84,7 @@ def _preview(_: Settings, steps: Sequence[Step]) -> tuple[Result, ...]:
 
 def _end(report: dict[str, Any]) -> int:
     """Print the report for programs, then the last line for people; return the exit status."""
-    logging.disable()  # threads of stopped steps may live on: nothing comes after the last line
+    logging.disable()  # threads of stopped steps may still run: nothing may follow the last line
     sys.stdout.write(f"{report_line(report)}\n{report['summary']}\n")
     return int(not report["succeeded"])
 

@@ -12,16 +12,16 @@ Kind = TypeVar("Kind")
 
 
 def from_json(kind: type[Kind], data: object) -> Kind:
-    """Make an instance of a dataclass out of what json.loads() returns.
+    """Make a dataclass instance from the result of json.loads().
 
-    Every field has to be there, and nothing else: what wrote the file knows the same fields.
-    Raises KeyError for a missing field, TypeError or ValueError for another mistake.
+    The fields must match exactly: whatever wrote the file has the same ones. Raises KeyError for a
+    missing field, TypeError or ValueError for other mistakes.
     """
     return cast("Kind", _value(kind, data))
 
 
 def to_json(value: object) -> Any:
-    """Make what json.dumps() takes out of an instance of a dataclass: what from_json() reads."""
+    """Convert a dataclass instance to data for json.dumps(): the inverse of from_json()."""
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value):
@@ -58,7 +58,7 @@ def _instance(kind: Any, data: Mapping[str, object]) -> object:
 
 
 def _one_of(kinds: tuple[Any, ...], data: object) -> object:
-    """Read data as the kind that it can be in JSON, and as the first one where it can be none."""
+    """Read data as the first kind that fits, or as the first one if none does."""
     if data is None and NoneType in kinds:
         return None
     return _value(next((each for each in kinds if _in_json(each) is type(data)), kinds[0]), data)

@@ -1,4 +1,4 @@
-"""A directory server as SSSD shows it to a node: its configuration, and who is in it."""
+"""A directory server as SSSD presents it to a node: its configuration and its users."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ MEND = "store the password of bind_dn in the secret as 'password', on one line"
 
 
 def bind_password(machine: Machine, secret_arn: str) -> str:
-    """Ask Secrets Manager, with the node's own role; raises CommandFailed when it does not answer.
+    """Read the password from Secrets Manager with the node's role; raises CommandFailed.
 
-    Raises StepFailed for a secret that holds no password, or one that sssd.conf cannot hold.
+    Raises StepFailed for a secret without a password, or with one that sssd.conf cannot hold.
     """
     password = stored_secret(machine, secret_arn, MEND)["password"]
     is_line = isinstance(password, str) and password.isprintable()
     if not is_line or not password or password != password.strip():
-        raise StepFailed(f"the password in {secret_arn} is no plain line of text", MEND)
+        raise StepFailed(f"the password in {secret_arn} is not a single line of plain text", MEND)
     return str(password)
 
 
 def sssd_conf(access: Access) -> str:
-    """Return sssd.conf but for its last line, which has the password (sssd-ldap(5))."""
+    """Return sssd.conf without its last line, the password (sssd-ldap(5))."""
     directory = access.directory
-    assert directory  # noqa: S101  # the step is there for it
+    assert directory  # noqa: S101  # the step applies only with a directory
     lines = [
         "# Written by slurmpod's lifecycle scripts.",
         "[sssd]",
@@ -78,7 +78,7 @@ def servers(directory: Directory) -> list[tuple[str, int]]:
 
 
 def people_of(machine: Machine, directory: Directory) -> Iterator[tuple[str, int, int]]:
-    """Yield name, uid and gid of the members of the allowed groups; others are in no list.
+    """Yield name, uid and gid of the members of the allowed groups.
 
     A group that the directory does not know has no members.
     """

@@ -1,7 +1,7 @@
-"""Dry runs: the work that steps would do, without doing it.
+"""Dry runs: what the steps would do, without doing it.
 
-Every step is asked whether it is done, and one that is not is begun on a machine that refuses the
-first change: so the answer comes from the step itself and needs no second description of it.
+Each step is asked whether it is done. One that is not is started on a machine that rejects the
+first change. So the answer comes from the step itself and needs no second description.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ ASKING: Mapping[str, frozenset[str]] = {
     "uname": ANY,
     "which": ANY,
 }
-"""Commands that change nothing: all of them, or with one of these verbs."""
+"""Commands that change nothing, with any arguments or only with one of these verbs."""
 
 ACTING = re.compile(r"-(delete|exec|execdir|ok|okdir|fprint.*|fls)")
-"""What makes `find` change something."""
+"""The arguments that let `find` change something."""
 
 
 class WouldChange(StepFailed):
-    """Raised instead of a change; the reason says which."""
+    """Raised instead of a change; the reason describes the change."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what, "run it without --dry-run")
 
 
 class ReadOnlyMachine(Machine):
-    """The node for a step that may look at everything and change nothing."""
+    """A node for steps that may read everything and change nothing."""
 
     def run(
         self,
@@ -74,15 +74,15 @@ class ReadOnlyMachine(Machine):
         fix: str = RUN_BY_HAND,
         timeout_seconds: float = COMMAND_TIMEOUT_SECONDS,
     ) -> str:
-        """Run a command that only asks; raises WouldChange for any other."""
+        """Run a read-only command; raises WouldChange for any other."""
         if text or not only_asks(command):
             raise WouldChange(f"run '{' '.join(command)}'")
         return super().run(*command, fix=fix, timeout_seconds=timeout_seconds)
 
     def write(self, path: str, text: str, *, mode: int = 0o644, owner: str = "") -> bool:
-        """Tell that a file says `text` already; raises WouldChange for one that does not.
+        """Return False if the file has this text already; raises WouldChange if it does not.
 
-        Of notes nobody wants to hear: the change that they are about is the next one.
+        Notes are skipped: the change that they announce is reported next.
         """
         del mode, owner
         if self.read(path) != text and not path.startswith(f"{NOTES}/"):
@@ -101,7 +101,7 @@ class ReadOnlyMachine(Machine):
 
 
 def only_asks(command: Sequence[str]) -> bool:
-    """Return whether a command is known to change nothing."""
+    """Return whether a command is known to be read-only."""
     name = command[0].rpartition("/")[2]
     verbs = [word for word in command[1:] if not word.startswith("-")][:2]
     if name == "find" and any(map(ACTING.fullmatch, command)):
@@ -110,7 +110,7 @@ def only_asks(command: Sequence[str]) -> bool:
 
 
 def preview(steps: Sequence[Step]) -> Iterator[Result]:
-    """Yield what each step would do, in an order in which they could run; on a ReadOnlyMachine."""
+    """Yield what each step would do, in a possible order, on a ReadOnlyMachine."""
     for step in in_order(steps):
         yield _preview(step)
 

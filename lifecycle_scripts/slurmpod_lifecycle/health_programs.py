@@ -1,20 +1,19 @@
-"""The programs of the health checks: what Slurm calls, and what administrators do.
+"""The programs of the health checks: Slurm's Prolog and Epilog, and the administrators' command.
 
-slurm.conf names a Prolog and an Epilog for all nodes alike, but they are on a worker's disk only
-when its scripts have run; HyperPod may let jobs start before. Slurm drains a node whose Prolog is
-missing. So the names are patterns, which Slurm expands on the node at each job: each matches a
-program that does nothing and is everywhere, and ours once it is there. No other name fits them.
+slurm.conf names one Prolog and Epilog for all nodes, but a worker has ours only after its scripts
+have run, and HyperPod may start jobs before that. Slurm drains a node whose Prolog is missing. So
+the names are patterns, which Slurm expands on the node at each job: each matches a program that
+does nothing and exists everywhere, and ours once it is installed. No other name matches.
 
-Slurm could hand out the programs itself, from beside slurm.conf, as it does without a path. It
-would write them anew at every reconfiguration, without a look at what they say. Linux starts no
-program that somebody has open to write, and slurmd's children have all that it has open until they
-start their own program: the Prolog of a job that starts in that moment fails, and Slurm drains the
-node.
+Slurm could distribute the programs itself, from the folder of slurm.conf, if they had no path. It
+would rewrite them at every reconfiguration, whether they changed or not. Linux starts no program
+that is open for writing, and slurmd's children inherit its open files until they start their own
+program: the Prolog of a job that starts at that moment fails, and Slurm drains the node.
 
-slurmd starts itself anew at a reconfiguration. It waits for programs that run, but gives up after
-MessageTimeout (10 s), and the job with them, unless slurm.conf says how long they may take.
+slurmd restarts itself at a reconfiguration. It waits for running programs, but after MessageTimeout
+(10 s) it gives up, on the job too, unless slurm.conf sets a longer time for them.
 
-Several Prolog lines are all run: those of the image and of the user stay.
+Several Prolog lines all run, so those of the image and of the user stay.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from __future__ import annotations
 from collections.abc import Collection
 
 NOTHING = "/usr/bin/true"
-"""A program that is on every node before slurmd is, and does nothing."""
+"""A program that does nothing and is on every node before slurmd starts."""
 
 PROLOG = "/usr/bin/truP"
 EPILOG = "/usr/bin/truE"
 PROLOG_OR_NOTHING = "/usr/bin/tru[eP]"
 EPILOG_OR_NOTHING = "/usr/bin/tru[eE]"
-"""What slurm.conf says (glob(7)): NOTHING, and ours on nodes that have it."""
+"""The pattern in slurm.conf (glob(7)): matches NOTHING, and ours on nodes that have it."""
 
 FOLDER = "/opt/slurmpod/health"
 COMMAND = "/usr/local/sbin/slurmpod-health"
@@ -43,14 +42,14 @@ PYTHONPATH={FOLDER} PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/python3 -m slurmpod_
 """
 
 UNHEALTHY = 3
-"""The status by which the checks say that the node is bad."""
+"""The exit status of the checks for a bad node."""
 
 SECONDS = 20
-"""More than the checks and their commands of Slurm need when all of them take too long."""
+"""The time limit: more than the checks and their Slurm commands need if all time out."""
 
 TIME_LIMIT = "PrologEpilogTimeout"
 MOST_SECONDS = 120
-"""How long slurmd waits for these programs, and others; less than SlurmdTimeout (300 s)."""
+"""How long slurmd waits for these and other programs; less than SlurmdTimeout (300 s)."""
 
 _CALL = f"""\
 #!/bin/sh
@@ -62,7 +61,7 @@ _CALL = f"""\
 
 
 def prolog() -> str:
-    """Return the program that runs before jobs: a job does not start on a bad node."""
+    """Return the program that runs before jobs: no job starts on a bad node."""
     return f"{_CALL.format(option='--prolog')}[ $? -ne {UNHEALTHY} ]\n"
 
 
@@ -72,9 +71,9 @@ def epilog() -> str:
 
 
 def parameters(given: Collection[str]) -> list[str]:
-    """Return the lines of slurm.conf beside those for the parameters that are `given`.
+    """Return the lines for slurm.conf, except for parameters that are `given`.
 
-    Programs of the user's may take as long as they like: how long, is then for the user to say.
+    A user's own programs have no time limit from us: it is for the user to set one.
     """
     names = {name.lower() for name in given}
     lines = [f"Prolog={PROLOG_OR_NOTHING}", f"Epilog={EPILOG_OR_NOTHING}"]
@@ -84,5 +83,5 @@ def parameters(given: Collection[str]) -> list[str]:
 
 
 def worker_programs() -> dict[str, str]:
-    """Return the programs of a worker by path, COMMAND last: without it, nothing is checked."""
+    """Return the programs of a worker by path, with COMMAND last: without it nothing is checked."""
     return {PROLOG: prolog(), EPILOG: epilog(), COMMAND: COMMAND_TEXT}

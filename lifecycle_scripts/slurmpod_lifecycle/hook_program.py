@@ -1,7 +1,7 @@
-"""A program of the user's: its output goes on as it comes, its time is limited.
+"""A user's program: its output is streamed to the log, its run time is limited.
 
-When time is up it is killed with everything that it has started, also what has left its session:
-what hangs is seldom the program itself.
+At the time limit it is killed with everything that it started, including processes that left its
+session: the process that hangs is often not the program itself.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import IO
 
 LAST_WORDS_SECONDS = 1.0
-"""How long its output is read after its end: what it has left running may keep the pipe open."""
+"""How long output is read after the program's end: a leftover process may keep the pipe open."""
 
 
 @dataclass(frozen=True)
 class HookProgram:
-    """A command, its whole environment, the folder that it runs in, and how long it may take."""
+    """A command, its whole environment, its working directory and its time limit."""
 
     command: Sequence[str]
     environment: Mapping[str, str]
@@ -33,7 +33,7 @@ class HookProgram:
 def run_program(program: HookProgram, say: Callable[[str], None]) -> int | None:
     """Run a program and `say` each line of its output; return its exit status, None if killed.
 
-    Raises OSError when it cannot be started.
+    Raises OSError if it cannot be started.
     """
     process = subprocess.Popen(
         program.command,
@@ -77,7 +77,7 @@ def _kill_all(process: subprocess.Popen[str]) -> None:
 
 
 def descendants(root: int, processes: Iterable[tuple[int, int, int]]) -> set[int]:
-    """Return `root`, who is in its session, and the children of all these.
+    """Return `root`, the processes of its session, and the children of all of these.
 
     `processes` are (process, parent, session).
     """

@@ -1,6 +1,6 @@
-"""Scripts of the user's own, before and after all steps of a node.
+"""The user's own scripts, before and after all steps of a node.
 
-They run as root, in the folder of the bundle, with the variables of `variables`. What they print is
+They run as root, in the folder of the bundle, with the environment of `variables`. Their output is
 in the log, and one that fails or hangs fails the node, as a step of ours would.
 """
 
@@ -17,13 +17,13 @@ from slurmpod_lifecycle.step import StepFailed
 
 BUNDLE = SETTINGS.parent
 KILL_SECONDS = 30.0
-"""What the runner waits beyond a hook's own time, in which the hook is killed."""
+"""How long the runner waits beyond the hook's own time limit, at which the hook is killed."""
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Hook(NodeStep):
-    """A script of the user's, run whenever the steps are: it has to bear repetition itself."""
+    """A user's script. It runs whenever the steps do, so it must be safe to repeat."""
 
     roles = frozenset(Role)
     when: ClassVar[str]
@@ -38,7 +38,7 @@ class Hook(NodeStep):
         return super().applies_to(node) and cls.when in _hooks(node)
 
     def apply(self) -> str:
-        """Run it; raises StepFailed, with its last line, when it fails or takes too long."""
+        """Run it; raises StepFailed with its last line if it fails or exceeds its time limit."""
         node, path = self.node, str(BUNDLE / _hooks(self.node)[self.when])
         limit = node.settings.step_timeout_seconds
         said = ["it said nothing"]
@@ -62,21 +62,21 @@ class Hook(NodeStep):
 
 
 class HookBefore(Hook):
-    """The script that comes before all steps but the one that finds out who the node is."""
+    """The script that runs before all steps except `identify`."""
 
     name = "hook_before"
     when = "before"
 
 
 class HookAfter(Hook):
-    """The script that comes after all other steps."""
+    """The script that runs after all other steps."""
 
     name = "hook_after"
     when = "after"
 
 
 def with_hooks(node: Node, steps: Sequence[NodeStep]) -> tuple[NodeStep, ...]:
-    """Return the steps of a node with the hooks that it has, one before and one after all."""
+    """Return a node's steps, with its hooks before and after them."""
     before = [HookBefore(node)] if HookBefore.applies_to(node) else []
     after = [HookAfter(node)] if HookAfter.applies_to(node) else []
     for step in steps:
@@ -87,12 +87,12 @@ def with_hooks(node: Node, steps: Sequence[NodeStep]) -> tuple[NodeStep, ...]:
 
 
 def interpreter(text: str) -> list[str]:
-    """Return what runs a script, by its first line; S3 does not keep that a file may be run."""
+    """Return the interpreter of a script from its first line; S3 does not keep file modes."""
     return text.partition("\n")[0].removeprefix("#!").strip().split(maxsplit=1)
 
 
 def variables(node: Node, when: str) -> Mapping[str, str]:
-    """Return the whole environment of a hook: docs/lifecycle.md promises it."""
+    """Return the whole environment of a hook, as promised in docs/lifecycle.md."""
     return {
         "PATH": PATH,
         "HOME": "/root",

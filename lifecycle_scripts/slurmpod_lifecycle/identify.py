@@ -1,7 +1,7 @@
-"""The node's own identity: the instance whose customer address is one of the node's addresses.
+"""The node's identity: the instance whose customer address is one of the node's addresses.
 
-All of its addresses are compared, because an instance with EFA has many interfaces. There is no
-guess and no fallback: a node that took itself for another one would damage the cluster.
+All addresses are compared, because an instance with EFA has many interfaces. There is no guess and
+no fallback: a node with the wrong identity would damage the cluster.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Identify(Step):
         self.node: Node | None = None
 
     def apply(self) -> str:
-        """Find this node in the platform's list; see `find_self` for what can go wrong."""
+        """Find this node in the platform's list; see `find_self` for the possible failures."""
         addresses = addresses_in(self._machine.run("ip", "-json", "-4", "address", "show"))
         instance = find_self(read_instances(self._machine, self._path), addresses, self._path)
         role = role_of(instance, self._settings)
@@ -49,7 +49,7 @@ def find_self(
 ) -> Instance:
     """Return the instance that has one of `own_addresses`; raises NotYet while none has.
 
-    Raises StepFailed when two have: no order between them would be right.
+    Raises StepFailed if two have one, as either choice could be wrong.
     """
     found = [instance for instance in instances if instance.address in own_addresses]
     own = ", ".join(sorted(own_addresses)) or "no address at all"
@@ -66,7 +66,7 @@ def find_self(
 
 
 def role_of(instance: Instance, settings: Settings) -> Role:
-    """Return the role of the instance's group; raises StepFailed for a group unknown here."""
+    """Return the role of the instance's group; raises StepFailed for an unknown group."""
     role = settings.roles.get(instance.group)
     if role is None:
         raise StepFailed(

@@ -1,7 +1,7 @@
 """Job records of a database on the controller, kept in the bucket: saved by a timer, and restored.
 
-A controller that is made anew has an empty database. What was saved last is loaded before slurmdbd
-starts for the first time, so that slurmdbd finds it as it would find its own.
+A replaced controller has an empty database. The last backup is loaded before slurmdbd starts for
+the first time, so that slurmdbd finds it as if it were its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from slurmpod_lifecycle.timers import TimedProgram
 DATABASE = "slurm_acct_db"
 UNIT = "slurmpod-records-backup"
 RESTORING = "/var/lib/slurmpod/restoring-records"
-"""Is there while records are being loaded: half of them are as good as none."""
+"""A marker that exists while records are being loaded: a partial load does not count."""
 
 LOAD_SECONDS = 3600
 MAY_READ = "check that the execution role of the controller may read the bucket"
@@ -31,8 +31,8 @@ aws s3 cp --only-show-errors --region {region} "$folder/records.sql.gz" {uri}
 
 _LIST_TABLES = f"SHOW TABLES IN {DATABASE}"
 _JOBS = "_job_table"
-"""How the name of the table of a cluster's jobs ends; it begins with the cluster's."""
-_LAST_JOB = f"SELECT COALESCE(MAX(id_job), 0) FROM {DATABASE}.`{{}}`"  # noqa: S608  # its own names
+"""The suffix of the name of a cluster's job table, after the cluster's name."""
+_LAST_JOB = f"SELECT COALESCE(MAX(id_job), 0) FROM {DATABASE}.`{{}}`"  # noqa: S608  # fixed names
 _ANEW = f"DROP DATABASE IF EXISTS {DATABASE}; CREATE DATABASE {DATABASE};"
 _LOAD = (
     'set -euo pipefail; aws s3 cp --only-show-errors --region "$1" "$2" - | gunzip | mariadb "$3"'
@@ -40,17 +40,18 @@ _LOAD = (
 
 
 def program(backup: RecordsBackup, region: str) -> TimedProgram:
-    """Return what saves the records: whole, as of one moment, and over those saved before."""
+    """Return the program that saves the records: a complete, consistent dump that replaces the
+    last."""
     text = _SAVE.format(database=DATABASE, region=region, uri=backup.uri)
     path = f"/usr/local/lib/{UNIT}.sh"
     return TimedProgram(UNIT, path, text, "bash", backup.interval_minutes * 60)
 
 
 def restore(machine: Machine, backup: RecordsBackup, region: str) -> bool:
-    """Load the records that were saved last into an empty database; tell whether there were any.
+    """Load the last backup into an empty database; return whether there was one.
 
-    A database with records is left alone. Raises CommandFailed where the bucket does not answer: an
-    empty database would be saved over the good one.
+    A database with records is left alone. Raises CommandFailed if the bucket does not answer:
+    otherwise an empty database would be saved over the good backup.
     """
     if machine.read(RESTORING) is None and _tables(machine):
         return False
@@ -65,7 +66,7 @@ def restore(machine: Machine, backup: RecordsBackup, region: str) -> bool:
 
 
 def last_job(machine: Machine) -> int:
-    """Return the highest number of a job in the database on this node; 0 where it has none."""
+    """Return the highest job number in this node's database, or 0 if it has no jobs."""
     tables = [each for each in _tables(machine) if each.endswith(_JOBS)]
     return max((int(_asked(machine, _LAST_JOB.format(table))) for table in tables), default=0)
 
@@ -79,7 +80,7 @@ def _asked(machine: Machine, statement: str) -> str:
 
 
 def _is_there(machine: Machine, backup: RecordsBackup, region: str) -> bool:
-    """Ask by a list: for an object that is not there S3 has the same answer as for a refusal."""
+    """Check by listing: for a missing object S3 gives the same answer as for denied access."""
     bucket, _, key = backup.uri.removeprefix("s3://").partition("/")
     which = ("--bucket", bucket, "--prefix", key, "--region", region)
     listed = ("--query", "length(Contents || `[]`)", "--output", "text")

@@ -1,8 +1,8 @@
-"""`python3 -m slurmpod_lifecycle.lnet_over_efa ADDRESS TYPE`: Lustre's client over EFA beside TCP.
+"""`python3 -m slurmpod_lifecycle.lnet_over_efa ADDRESS TYPE`: Lustre's client over EFA and TCP.
 
-LNet, the network of Lustre, forgets its interfaces at every boot. What is done here is what FSx
-describes ("Configuring EFA clients" in the FSx for Lustre user guide): both networks, several EFA
-interfaces, and EFA first. Interfaces that are there stay: a file system may be mounted over them.
+LNet, the network of Lustre, loses its interfaces at every boot. The steps follow FSx ("Configuring
+EFA clients" in the FSx for Lustre user guide): both networks, several EFA interfaces, and EFA
+preferred. Existing interfaces stay: a file system may be mounted over them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ INTERFACES = {
     "p5e.48xlarge": 8,
     "p5.48xlarge": 8,
 }
-"""How many interfaces FSx's own set-up uses; a file system has 1024 connections for all clients."""
+"""The number of interfaces in FSx's own setup; a file system has 1024 connections for all
+clients."""
 
 INTERFACES_OF_OTHERS = 2
 
@@ -33,7 +34,7 @@ FIX = "run 'lnetctl net show' and 'dmesg' on the node"
 
 
 def main(machine: Machine, address: str, instance_type: str) -> int:
-    """Configure LNet and return the exit status; the last line says why not."""
+    """Configure LNet and return the exit status; if it fails, the last line says why."""
     try:
         sys.stdout.write(f"{configure(machine, address, instance_type)}\n")
     except StepFailed as error:
@@ -43,9 +44,9 @@ def main(machine: Machine, address: str, instance_type: str) -> int:
 
 
 def configure(machine: Machine, address: str, instance_type: str) -> str:
-    """Add what LNet lacks and say how many EFA interfaces it has; may be repeated.
+    """Add what LNet lacks and return a message with its EFA interfaces; safe to repeat.
 
-    `address` is the node's own in the VPC: TCP goes over its interface. Raises StepFailed when an
+    `address` is the node's own in the VPC: TCP uses its interface. Raises StepFailed if an
     interface does not come up.
     """
     devices = chosen(efa_devices(machine), instance_type)
@@ -55,7 +56,7 @@ def configure(machine: Machine, address: str, instance_type: str) -> str:
     machine.run("modprobe", "lnet")
     machine.run("modprobe", "kefalnd", f"ipif_name={interface}")
     machine.run("modprobe", "ksocklnd")
-    machine.succeeds("lnetctl", "lnet", "configure")  # refuses when it is
+    machine.succeeds("lnetctl", "lnet", "configure")  # fails if it is loaded already
     present = machine.run("lnetctl", "net", "show")
     if "@tcp" not in present:
         machine.run("lnetctl", "net", "add", "--net", "tcp", "--if", interface)
@@ -69,14 +70,14 @@ def configure(machine: Machine, address: str, instance_type: str) -> str:
 
 
 def chosen(devices: Sequence[str], instance_type: str) -> list[str]:
-    """Return the devices that Lustre uses: as many as FSx says, spread over the PCI buses."""
+    """Return the devices for Lustre: FSx's number of them, spread over the PCI buses."""
     in_order = sorted(devices, key=lambda name: [int(part) for part in re.findall(r"\d+", name)])
     count = min(INTERFACES.get(instance_type, INTERFACES_OF_OTHERS), len(in_order))
     return [in_order[index * len(in_order) // count] for index in range(count)]
 
 
 def efa_devices(machine: Machine) -> list[str]:
-    """Return the RDMA devices whose driver is EFA's."""
+    """Return the RDMA devices with the EFA driver."""
     names = machine.run("ls", DEVICES).split() if machine.succeeds("test", "-d", DEVICES) else []
     return [name for name in names if _driver(machine, name) == "efa"]
 

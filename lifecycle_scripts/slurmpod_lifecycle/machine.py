@@ -1,6 +1,6 @@
-"""The node as steps change it: run commands, read and write files, ask for ports and mounts.
+"""The node as steps see and change it: commands, files, ports and mounts.
 
-Steps get a `Machine` and touch nothing by other means, so that tests can give them another one.
+Steps use a `Machine` for everything, so that tests can pass a different one.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Machine:
         fix: str = RUN_BY_HAND,
         timeout_seconds: float = COMMAND_TIMEOUT_SECONDS,
     ) -> str:
-        """Run a command with `text` as its input and return what it printed.
+        """Run a command with `text` as its input and return its output.
 
-        Raises CommandFailed, with the last words of the command, for any end but success.
+        Raises CommandFailed, with the command's last line, if it does not succeed.
         """
         shown = " ".join(command)
         try:
@@ -49,7 +49,7 @@ class Machine:
         except OSError as error:
             if error.errno != errno.ETXTBSY:
                 raise
-            # A step beside this one has just forked, with the file of a new program still open.
+            # A parallel step has just forked, with the file of a new program still open.
             raise CommandFailed(f"'{shown}' cannot start yet: {error.strerror}", fix) from None
         except subprocess.TimeoutExpired:
             reason = f"'{shown}' did not end within {timeout_seconds} s"
@@ -61,7 +61,7 @@ class Machine:
         return ended.stdout
 
     def succeeds(self, *command: str) -> bool:
-        """Run a command that only asks something, and tell whether it ended with success."""
+        """Run a read-only command and return whether it succeeded."""
         try:
             self.run(*command)
         except CommandFailed:
@@ -69,9 +69,9 @@ class Machine:
         return True
 
     def run_program(self, program: HookProgram, say: Callable[[str], None]) -> int | None:
-        """Run what may take long and print much, as `hook_program` says.
+        """Run a program with long run time and output, see `hook_program`.
 
-        Raises StepFailed when it cannot be started.
+        Raises StepFailed if it cannot be started.
         """
         try:
             return run_program(program, say)
@@ -80,16 +80,16 @@ class Machine:
             raise StepFailed(reason, "correct the first line of the script") from None
 
     def read(self, path: str) -> str | None:
-        """Return the text of a file, or None where there is none."""
+        """Return the text of a file, or None if it does not exist."""
         try:
             return Path(path).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
 
     def write(self, path: str, text: str, *, mode: int = 0o644, owner: str = "") -> bool:
-        """Make the file say `text`, all at once, and tell whether its text had to change.
+        """Write `text` to the file atomically, and return whether its text changed.
 
-        `owner` is a user with a group of the same name; without one it is whoever runs this, root.
+        `owner` is a user with a group of the same name; the default is the current user, root.
         """
         target = Path(path)
         if self.read(path) == text:
@@ -108,14 +108,14 @@ class Machine:
         return True
 
     def append(self, path: str, line: str) -> None:
-        """Add a line to a file that belongs to somebody else, keeping its owner and mode."""
+        """Append a line to a file of another owner, keeping its owner and mode."""
         with Path(path).open("r+", encoding="utf-8", newline="\n") as file:
             text = file.read()
             file.write("" if text.endswith("\n") or not text else "\n")
             file.write(f"{line}\n")
 
     def answers(self, address: str, port: int) -> bool:
-        """Return whether something listens on a TCP port."""
+        """Return whether a TCP port accepts connections."""
         try:
             socket.create_connection((address, port), CONNECT_TIMEOUT_SECONDS).close()
         except OSError:
@@ -153,9 +153,9 @@ def _last_lines(text: str) -> str:
 
 
 def source_at(machine: Machine, folder: str) -> str | None:
-    """Return what is mounted at a folder, of several the uppermost; None where nothing is.
+    """Return the topmost mount at a folder, or None.
 
-    What only waits for its first use, to be mounted then, is nothing.
+    An automount that was never used counts as none.
     """
     fields = [line.split()[:3] for line in (machine.read(MOUNTS) or "").splitlines()]
     sources = [source for source, path, kind in fields if path == folder and kind != "autofs"]

@@ -1,8 +1,8 @@
-"""The knowledge of a step: this node, its place in the cluster; and the steps' common form.
+"""What a step knows: this node and its place in the cluster; and the steps' common interface.
 
-The cluster's instances are those of HyperPod's own list, /opt/ml/config/resource_config.json. The
+The cluster's instances come from HyperPod's own list, /opt/ml/config/resource_config.json. The
 platform writes it before the scripts run and again when nodes come and go. On a node it may be
-late, a moment incomplete, or stale about other nodes; `Instances` of a group may be null.
+late, incomplete for a moment, or out of date about other nodes; `Instances` of a group may be null.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from slurmpod_lifecycle.step import NotYet, Step
 RESOURCE_CONFIG = "/opt/ml/config/resource_config.json"
 
 PRODUCT_NAME = "/sys/devices/virtual/dmi/id/product_name"
-"""Where the kernel shows the instance type of an EC2 instance (`p5.48xlarge`)."""
+"""The kernel's file with the type of an EC2 instance (`p5.48xlarge`)."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Instance:
 
 
 def resource_config_path(environment: Mapping[str, str]) -> str:
-    """Return where the platform says that its file lies, or where it usually does."""
+    """Return the path of the platform's file, from its own setting or the usual one."""
     return environment.get("SAGEMAKER_RESOURCE_CONFIG_PATH") or RESOURCE_CONFIG
 
 
 def read_instances(machine: Machine, path: str) -> tuple[Instance, ...]:
-    """Return all instances that the platform lists; raises NotYet for no file or half a file."""
+    """Return all instances that the platform lists; raises NotYet for a missing or partial file."""
     text = machine.read(path)
     if text is None:
         raise NotYet(f"{path} does not exist", "HyperPod writes it: replace the node")
@@ -50,7 +50,7 @@ def read_instances(machine: Machine, path: str) -> tuple[Instance, ...]:
 
 
 def instances_of(data: dict[str, Any]) -> tuple[Instance, ...]:
-    """Return the instances in the parsed file that already have an address."""
+    """Return the instances in the parsed file that have an address already."""
     return tuple(
         Instance(
             group=group["Name"],
@@ -66,7 +66,7 @@ def instances_of(data: dict[str, Any]) -> tuple[Instance, ...]:
 
 @dataclass(frozen=True)
 class Node:
-    """This node: the cluster's settings, the node's instance and role, and the machine itself."""
+    """This node: the cluster's settings, the node's instance and role, and the machine."""
 
     settings: Settings
     machine: Machine
@@ -76,14 +76,14 @@ class Node:
 
     @property
     def name(self) -> str:
-        """The node's name in Slurm: HyperPod makes it from the customer address."""
+        """The node's name in Slurm, which HyperPod derives from the customer address."""
         return slurm_name(self.instance.address)
 
     @property
     def hardware(self) -> Hardware | None:
-        """What this node is made of; None for a type that the catalog does not know.
+        """The node's hardware, or None for a type that the catalog does not have.
 
-        Of a group with flexible capacity the firmware tells the type, as EC2 writes it there.
+        In a group with flexible capacity the type comes from the firmware, where EC2 writes it.
         """
         options = self.settings.node
         types = options.instance_types.get(self.instance.group, ())
@@ -114,12 +114,12 @@ class Node:
 
 
 def slurm_name(address: str) -> str:
-    """Return the name that HyperPod gives the node with a customer address."""
+    """Return HyperPod's name for the node with a customer address."""
     return "ip-" + address.replace(".", "-")
 
 
 class NodeStep(Step):
-    """A step for the nodes of some roles, in some modes."""
+    """A step for nodes with certain roles and modes."""
 
     roles: ClassVar[frozenset[Role]]
     modes: ClassVar[frozenset[Mode]] = frozenset(Mode)
@@ -134,9 +134,9 @@ class NodeStep(Step):
 
     @classmethod
     def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
-        """Return what the step's files say once nobody asks for it; None where there is no file.
+        """Return the contents of the step's files once it is off, by path; None for no file.
 
-        `switched_off` sees to it, in this order. Only what is ours may go.
+        `switched_off` applies them in this order. Only our own contents may be removed.
         """
         del machine
         return {}

@@ -1,8 +1,8 @@
-"""Work in a process of its own, whose end nobody has to wait for.
+"""Work in a separate process, whose end does not have to be waited for.
 
-A thread that waits for a file system that does not answer may be beyond all signals, and keeps its
-process from ending, with all its open files: the log, which somebody reads to the end, and the lock
-that the next run waits for. So the work lets go of its files, tells its status, and is left behind.
+A thread that waits for an unresponsive file system may be immune to all signals. It keeps its
+process alive with all its open files: the log, whose reader waits for its end, and the lock that
+the next run waits for. So the work closes its files, reports its status and is left behind.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import NoReturn
 STANDARD_FILES = range(3)
 
 PR_SET_PDEATHSIG = 1
-"""prctl(2): the signal that a process gets when its parent ends, of whatever."""
+"""prctl(2): the signal that a process gets when its parent ends for any reason."""
 
 
 def in_own_process(work: Callable[[], int]) -> int:
-    """Run `work` and return its exit status, even if threads of it can never end."""
+    """Run `work` and return its exit status, even if some of its threads can never end."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -32,7 +32,7 @@ def in_own_process(work: Callable[[], int]) -> int:
     os.close(writing)
     signals = _pipe_of_signals()
     signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal interrupts both
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal interrupts both
     while reading not in select.select([reading, signals], [], [])[0]:
         os.read(signals, 1)
     told = os.read(reading, 1)
@@ -43,10 +43,10 @@ def in_own_process(work: Callable[[], int]) -> int:
 
 
 def _pipe_of_signals() -> int:
-    """Return what can be read when a signal has come, also one that came before anybody waited.
+    """Return a descriptor that is readable after a signal, even one that came before the wait.
 
-    Python runs a handler between two instructions of its own: a signal that comes behind the last
-    one of these, and before a call that waits, would have to wait with it.
+    Python runs a handler between two of its instructions: a signal after the last of these, and
+    before a blocking call, would have to wait with the call.
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
@@ -58,7 +58,7 @@ def _work_and_tell(work: Callable[[], int], writing: int) -> NoReturn:
     status = 1
     try:
         status = work()
-    except BaseException:  # noqa: BLE001  # nothing is above this: it is the process's end
+    except BaseException:  # noqa: BLE001  # the top of the process: nothing else handles it
         traceback.print_exc()
     finally:
         sys.stdout.flush()

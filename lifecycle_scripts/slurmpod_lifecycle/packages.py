@@ -1,8 +1,8 @@
-"""Packages for nodes whose image lacks some: from Ubuntu's archive, or those that are pinned.
+"""Packages that an image lacks: from Ubuntu's archive, or pinned by the environment.
 
-Packages that the environment names come from its own bucket, where `slurmpod artefacts mirror` puts
-them, or from where they are published if the network lets the node out. Nothing of them runs before
-its checksum is the one that the environment pins.
+Pinned packages come from the environment's own bucket, where `slurmpod artefacts mirror` puts them,
+or from their publisher if the network allows it. Nothing of them runs before its checksum matches
+the one that the environment pins.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from slurmpod_lifecycle.step import CommandFailed, NotYet, StepFailed
 
 LOCK_PATIENCE_SECONDS = 240
 TIMEOUT_SECONDS = 540
-"""Longer than apt waits for its lock, so that it ends by itself and leaves nothing half done."""
+"""Longer than apt waits for its lock, so that apt exits by itself and leaves nothing half done."""
 
 _QUIETLY = ("env", "DEBIAN_FRONTEND=noninteractive", "NEEDRESTART_SUSPEND=1")
-"""Nobody answers questions, and needrestart leaves the daemons of a node in service alone."""
+"""No questions, and needrestart leaves the daemons of a node in service alone."""
 
 _OPTIONS = (
     f"DPkg::Lock::Timeout={LOCK_PATIENCE_SECONDS}",
@@ -31,25 +31,25 @@ _OPTIONS = (
 _APT_GET = (*_QUIETLY, "apt-get", "--quiet", "--yes", *(f"-o{each}" for each in _OPTIONS))
 
 _one_at_a_time = threading.Lock()
-"""Steps run side by side; they wait here for each other, not for one another's lock in apt."""
+"""Held by steps that run in parallel, so that they do not wait for apt's own lock."""
 
 CACHE = "/var/cache/slurmpod"
 KERNEL_NAMES = {"aarch64": "arm64"}
-"""What `uname` calls architectures that EC2 calls otherwise."""
+"""Architectures by `uname` whose names differ in EC2."""
 
 MIRROR = "run 'slurmpod artefacts mirror' for this environment"
 REACH = "check that the execution role may read the environment's bucket, and the node's way to it"
 NO_SUCH_FILE = r"\(404\)|error: 404"
-"""How the AWS CLI and curl say so; without s3:ListBucket it would be 403."""
+"""The messages of the AWS CLI and curl; without s3:ListBucket it would be 403."""
 
 CURL = ("curl", "--fail", "--silent", "--show-error", "--location", "--proto", "=https")
 
 
 def install(machine: Machine, *names: str, fix: str = RUN_BY_HAND) -> None:
-    """Install packages; raises CommandFailed, which passes where another installation goes on.
+    """Install packages; raises CommandFailed, also while another installation is running.
 
-    A new node's unattended upgrades hold apt's locks for minutes. apt-get waits for the lock of
-    dpkg; for that of the lists it does not, then this is tried again.
+    Unattended upgrades on a new node hold apt's locks for minutes. apt-get waits for the lock of
+    dpkg but not for that of the package lists; then the step is tried again.
     """
     with _one_at_a_time:
         _finish_interrupted(machine)
@@ -58,10 +58,10 @@ def install(machine: Machine, *names: str, fix: str = RUN_BY_HAND) -> None:
 
 
 def install_file(machine: Machine, path: str, *, fix: str = RUN_BY_HAND) -> None:
-    """Install the package in a file; what it depends on may come from Ubuntu's archive.
+    """Install a package file; its dependencies may come from Ubuntu's archive.
 
-    Raises CommandFailed as `install` does. The archive is asked only for what is missing, so that
-    a node without a way to it can install a package that needs nothing more.
+    Raises CommandFailed as `install` does. The archive is used only for what is missing, so that a
+    node without access to it can install a package that needs nothing more.
     """
     command = ("install", "--no-install-recommends", path)
     with _one_at_a_time:
@@ -74,7 +74,7 @@ def install_file(machine: Machine, path: str, *, fix: str = RUN_BY_HAND) -> None
 
 
 def _finish_interrupted(machine: Machine) -> None:
-    """Finish what an earlier installation began: until then apt-get refuses all others."""
+    """Complete an interrupted installation: until then apt-get refuses all others."""
     machine.succeeds(*_QUIETLY, "dpkg", "--configure", "-a")
 
 
@@ -83,10 +83,10 @@ def _apt_get(machine: Machine, *words: str, fix: str) -> None:
 
 
 def install_artefact(node: Node, name: str) -> bool:
-    """Install what the environment calls `name`, and tell whether it names that at all.
+    """Install the package that the environment calls `name`; return whether it has one.
 
-    Only what is for this node's processors is installed. Raises StepFailed for a file with another
-    checksum or one that is nowhere, NotYet where the network or another installation is in the way.
+    Only files for this node's architecture are installed. Raises StepFailed for a file that is
+    missing or has another checksum, NotYet for a network problem or another installation.
     """
     artefact = _named(node, name)
     if artefact is None:
@@ -104,7 +104,7 @@ def _named(node: Node, name: str) -> Artefact | None:
 
 
 def architecture(node: Node) -> str:
-    """Return what EC2 calls the architecture of this node's processors."""
+    """Return EC2's name for the architecture of this node."""
     if node.hardware:
         return node.hardware.architecture
     kernel = node.machine.run("uname", "--machine").strip()
@@ -112,7 +112,7 @@ def architecture(node: Node) -> str:
 
 
 def _fetched(node: Node, artefact: Artefact) -> str:
-    """Return the path of the file on this node; what an earlier run has fetched is kept."""
+    """Return the path of the file on this node; a file that was fetched earlier is reused."""
     machine, path = node.machine, f"{CACHE}/{artefact.sha256}.deb"
     if _checksum(machine, path) == artefact.sha256:
         return path
@@ -129,7 +129,7 @@ def _fetched(node: Node, artefact: Artefact) -> str:
 
 
 def _download(node: Node, artefact: Artefact, path: str) -> str:
-    """Fetch the file to `path` and return whence it came."""
+    """Fetch the file to `path` and return its source."""
     quietly = ("--region", node.settings.region, "--only-show-errors")
     try:
         node.machine.run("aws", "s3", "cp", *quietly, artefact.mirror, path, fix=REACH)
@@ -146,14 +146,14 @@ def _download(node: Node, artefact: Artefact, path: str) -> str:
 
 
 def _final_if_missing(error: CommandFailed, fix: str) -> StepFailed:
-    """Return a failure for good where the server knows no such file: waiting brings none."""
+    """Return a permanent failure if the server has no such file: waiting does not help."""
     if re.search(NO_SUCH_FILE, error.reason):
         return StepFailed(error.reason, fix)
     return NotYet(error.reason, error.fix)
 
 
 def _checksum(machine: Machine, path: str) -> str:
-    """Return the SHA-256 of a file; empty where there is none."""
+    """Return the SHA-256 of a file, or an empty text if it does not exist."""
     if not machine.succeeds("test", "-f", path):
         return ""
     return machine.run("sha256sum", path).partition(" ")[0]

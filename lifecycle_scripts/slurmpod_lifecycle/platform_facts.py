@@ -1,8 +1,8 @@
-"""What HyperPod itself has put on this node: the facts that a profile of rehearsals holds.
+"""What HyperPod itself has installed on this node: the facts in a profile for rehearsals.
 
-It is a module of the scripts, for their report, and a program of its own: nodes have it as
-`slurmpod-facts` for jobs, and `slurmpod observe` sends it through a session. So it needs nothing
-but Python. It changes nothing, and leaves out what could be a secret.
+The lifecycle scripts import this module for their report. It is also a program: jobs call it on
+nodes as `slurmpod-facts`, and `slurmpod observe` sends it through a session. So it needs only
+Python. It changes nothing, and leaves out what could be a secret.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 IMAGE_FACTS = "/etc/slurmpod/image.json"
-"""Where the scripts note these facts, among others, before they change anything."""
+"""The file where the scripts record these and other facts before they change anything."""
 
 ETC = "/opt/slurm/etc"
 SERVICES = ("slurmctld", "slurmd", "slurmdbd")
@@ -35,10 +35,10 @@ TIMEOUT_SECONDS = 30
 
 
 class Asked(Protocol):
-    """A node that answers questions; None for what it does not have."""
+    """A node that can be queried; the answer is None for what it does not have."""
 
     def said(self, *command: str) -> str | None:
-        """Return what a command printed, None where it failed."""
+        """Return the output of a command, or None if it failed."""
 
     def read(self, path: str) -> str | None:
         """Return the text of a file."""
@@ -48,7 +48,7 @@ class ThisNode:
     """The node that this program runs on."""
 
     def said(self, *command: str) -> str | None:
-        """Return what a command printed, None where it failed."""
+        """Return the output of a command, or None if it failed."""
         try:
             ended = subprocess.run(
                 command,
@@ -63,7 +63,7 @@ class ThisNode:
         return ended.stdout
 
     def read(self, path: str) -> str | None:
-        """Return the text of a file, None where there is none for this user."""
+        """Return the text of a file, or None if this user cannot read one."""
         try:
             return Path(path).read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -71,7 +71,7 @@ class ThisNode:
 
 
 def platform_facts(node: Asked) -> dict[str, object]:
-    """Return the facts as JSON has them; null for what the node does not tell."""
+    """Return the facts as JSON data; null for unknown ones."""
     units = _units(node)
     return {
         "versions": _versions(node),
@@ -91,7 +91,7 @@ def platform_facts(node: Asked) -> dict[str, object]:
 
 
 def without_secrets(text: str) -> str:
-    """Return a text without the lines that could hold a secret."""
+    """Return a text without lines that may hold a secret."""
     return "".join(f"{line}\n" for line in text.splitlines() if not SECRET.search(line))
 
 
@@ -106,7 +106,7 @@ def _versions(node: Asked) -> list[str]:
 
 
 def _slurm_trees(node: Asked) -> list[str] | None:
-    """Return Slurm's folders in /opt, the one in use last."""
+    """Return Slurm's folders in /opt, with the one in use last."""
     used = node.said("readlink", "--canonicalize", "/opt/slurm")
     if not used:
         return None
@@ -122,7 +122,7 @@ def _interface(node: Asked) -> str | None:
 
 
 def _disks(mounts: str) -> list[str]:
-    """Return the folders below /opt that are disks of their own."""
+    """Return the folders below /opt that are separate mounts."""
     fields = (line.split()[:2] for line in mounts.splitlines())
     return sorted(
         path for source, path in fields if source.startswith("/dev/") and path.startswith("/opt/")
@@ -130,7 +130,7 @@ def _disks(mounts: str) -> list[str]:
 
 
 def _metadata_needs_token(node: Asked) -> bool | None:
-    """Ask for metadata without a token; only the status of the answer is looked at."""
+    """Request metadata without a token; only the status of the answer is used."""
     said = node.said("curl", "-sm2", "-w%{http_code}", METADATA) or ""
     return {"200": False, "401": True}.get(said[-3:])
 
@@ -147,7 +147,7 @@ def _software(node: Asked) -> dict[str, bool]:
 
 
 def _units(node: Asked) -> dict[str, str]:
-    """Return the texts of Slurm's units, without what was dropped in beside them."""
+    """Return the texts of Slurm's units, without drop-ins."""
     shown = node.said("systemctl", "show", "--property=Id,FragmentPath", *SERVICES) or ""
     found = {}
     for block in shown.split("\n\n"):
@@ -164,7 +164,7 @@ def _option_files(units: dict[str, str]) -> list[str]:
 
 
 def _variables(text: str | None) -> list[str] | None:
-    """Return the names of the variables in a file of options, without their values."""
+    """Return the variable names in a file of options, without their values."""
     return None if text is None else re.findall(r"^\s*(?:export\s+)?(\w+)=", text, re.M)
 
 
@@ -185,7 +185,7 @@ def _number(said: str | None) -> int | None:
 
 
 def noted(text: str | None) -> dict[str, object]:
-    """Return what a file of IMAGE_FACTS says; nothing for half a file of a run that was cut off."""
+    """Return the contents of IMAGE_FACTS, or nothing for a partial file of an interrupted run."""
     try:
         found = json.loads(text or "{}")
     except ValueError:
@@ -194,7 +194,7 @@ def noted(text: str | None) -> dict[str, object]:
 
 
 def main(_: Sequence[str] = ()) -> None:
-    """Print what there is now, and what the scripts have noted, as one line of JSON."""
+    """Print the current facts and those that the scripts recorded, as one line of JSON."""
     node = ThisNode()
     first = noted(node.read(IMAGE_FACTS)).get("platform")
     sys.stdout.write(json.dumps({"now": platform_facts(node), "at_first": first}) + "\n")

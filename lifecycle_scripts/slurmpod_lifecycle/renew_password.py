@@ -1,8 +1,8 @@
-"""`python3 -m slurmpod_lifecycle.renew_password`: give slurmdbd the password that the secret has.
+"""`python3 -m slurmpod_lifecycle.renew_password`: give slurmdbd the password from the secret.
 
-RDS changes the password of its user every seven days, in the server and in the secret, and tells
-nobody. slurmdbd reads its configuration when it starts. A timer runs this; job records wait in
-slurmctld meanwhile, which sends them when slurmdbd is back.
+RDS rotates its user's password every seven days, in the server and in the secret, without a
+notification. slurmdbd reads its configuration only at its start. A timer runs this program;
+meanwhile slurmctld holds the job records and sends them when slurmdbd is back.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ACCOUNT_LINE = re.compile(r"\s*Storage(User|Pass)\s*=", re.IGNORECASE)
 
 
 def main(machine: Machine) -> int:
-    """Look at the secret, change slurmdbd.conf if need be, and return the exit status."""
+    """Read the secret, update slurmdbd.conf if it differs, and return the exit status."""
     try:
         database = load_settings(SETTINGS).database
         if database and renew(machine, account_lines(credentials(machine, database))):
@@ -33,10 +33,10 @@ def main(machine: Machine) -> int:
 
 
 def renew(machine: Machine, account: str) -> bool:
-    """Make slurmdbd connect as `account` says; tell whether it had to be started again.
+    """Make slurmdbd connect with `account`; return whether it had to be restarted.
 
-    It is also started again when it failed: a start may have met the moment in which the server had
-    the new password and the secret the old one.
+    It is also restarted after a failure: it may have started when the server already had the new
+    password and the secret still the old one.
     """
     text = machine.read(slurm.SLURMDBD_CONF)
     if text is None:
@@ -51,7 +51,7 @@ def renew(machine: Machine, account: str) -> bool:
 
 
 def with_account(text: str, account: str) -> str:
-    """Return slurmdbd.conf with these lines in place of those that said who connects."""
+    """Return slurmdbd.conf with its login lines replaced by these."""
     kept = [line for line in text.splitlines() if not ACCOUNT_LINE.match(line)]
     return "".join(f"{line}\n" for line in kept) + account
 

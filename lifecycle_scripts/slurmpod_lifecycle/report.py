@@ -1,4 +1,4 @@
-"""The result of a run: a line that sums it up for people, and a report for programs."""
+"""The result of a run: a one-line summary for people and a report for programs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from slurmpod_lifecycle.platform_facts import IMAGE_FACTS, noted
 from slurmpod_lifecycle.runner import Result, State
 
 MARK = "slurmpod-report"
-"""The word by which CloudWatch Logs finds the line with the report: slurmpod searches for it."""
+"""The marker of the log line with the report, which slurmpod searches for in CloudWatch Logs."""
 
 TAKES_JOBS = "takes_jobs"
-"""The step whose failure makes a node useless without making it one to replace."""
+"""The step whose failure makes a node useless, although a replacement would not help."""
 
 
 def summary(results: Sequence[Result], node: Node | None) -> str:
-    """Return the last line of the log; for a failure: the step, the reason and the fix.
+    """Return the last line of the log; for a failure it has the step, the reason and the fix.
 
-    Alarms look for `FAILED:` and `fix:` in it.
+    Alarms match `FAILED:` and `fix:` in it.
     """
     for result in results:
         if result.is_fatal:
@@ -37,7 +37,7 @@ def summary(results: Sequence[Result], node: Node | None) -> str:
 
 
 def make_report(results: Sequence[Result], node: Node | None, started_at: str) -> dict[str, Any]:
-    """Return the report; `node` is null when the node could not be identified."""
+    """Return the report; `node` is null if the node could not be identified."""
     return {
         "started_at": started_at,
         "succeeded": not any(result.is_fatal for result in results),
@@ -50,7 +50,7 @@ def make_report(results: Sequence[Result], node: Node | None, started_at: str) -
 
 
 def report_json(report: Mapping[str, Any]) -> str:
-    """Return the report as a file has it."""
+    """Return the report in the format of the file."""
     return json.dumps(report, indent=2) + "\n"
 
 
@@ -60,9 +60,9 @@ def report_line(report: Mapping[str, Any]) -> str:
 
 
 def slowest_path(results: Iterable[Result]) -> list[str]:
-    """Return the steps that decided how long it all took: each waited for the one before.
+    """Return the critical path: the steps that each waited for the one before.
 
-    The steps that nothing came before follow the one that finds out who the node is.
+    Steps without an earlier one follow the step that identifies the node.
     """
     known = {result.step: result for result in results}
     paths: dict[str, tuple[float, list[str]]] = {}

@@ -1,7 +1,7 @@
-"""A copy of the report on the first shared file system that takes it.
+"""A copy of the report on the first shared file system that accepts it.
 
-It is for people who look at all nodes at once, and never in the way: a file system that refuses or
-hangs costs the node a few seconds and nothing else.
+It is for people who look at all nodes at once and must never delay a node: a file system that fails
+or hangs costs a few seconds and nothing else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PATIENCE_SECONDS = 10.0
 
 
 def copy_report(node: Node, text: str, patience_seconds: float = PATIENCE_SECONDS) -> None:
-    """Write `text` to `<mount path>/.slurmpod/reports/<node>.json`, if that is soon done."""
+    """Write `text` to `<mount path>/.slurmpod/reports/<node>.json`, within a time limit."""
     writer = threading.Thread(target=_write_anywhere, args=(node, text), daemon=True)
     writer.start()
     writer.join(patience_seconds)

@@ -1,9 +1,9 @@
-"""A program of its own: nodes that are back take jobs again. It has `node_state` beside itself.
+"""A standalone program: nodes that are back take jobs again. `node_state` is in its folder.
 
-With ReturnToService=1, as HyperPod has it, slurmctld keeps a node down that was rebooted, and one
-that was set down for its replacement: somebody has to resume it (slurm.conf(5)). A timer on the
-controller runs this. What Slurm itself or HyperPod caused ends with the boot that followed; what a
-person has decided is never touched.
+With ReturnToService=1, as HyperPod sets it, slurmctld keeps a node down after a reboot, and also
+one that was set down for its replacement: someone has to resume it (slurm.conf(5)). A timer on the
+controller runs this program. A state that Slurm itself or HyperPod caused ends with the boot that
+followed; one that a person has set is never touched.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ HELD = {"DOWN", "FAIL", "FAILING"}
 AWAY = {"NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "REBOOT_ISSUED"}
 
 REBOOTED = "Node unexpectedly rebooted"
-"""slurmctld notes it when the node registers, after the boot."""
+"""slurmctld sets it when the node registers after the boot."""
 
 OF_SLURM = {REBOOTED, "Not responding"}
 OF_HYPERPOD = ("Action:Replace", "Action:Reboot")
 
 
 def main() -> int:
-    """Resume every node that is back, say which, and return the exit status."""
+    """Resume every node that is back, print their names, and return the exit status."""
     try:
         names = ",".join(filter(None, map(returned, _scontrol("show", "node").splitlines())))
         if names:
@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def returned(description: str) -> str:
-    """Return the name of a node that is held down although what it was for is over, else nothing.
+    """Return the name of a node that is still held down although the cause is over, else nothing.
 
     `description` is its line of `scontrol --oneliner show node`.
     """
@@ -53,9 +53,9 @@ def returned(description: str) -> str:
 
 
 def is_decision(reason: str) -> bool:
-    """Return whether a person, or a check of Slurm's, had a part in a reason.
+    """Return whether a person, or a Slurm check, contributed to a reason.
 
-    To a reason that is there already slurmctld adds its own behind ` : `.
+    slurmctld appends its own reason to an existing one behind ` : `.
     """
     causes = reason.split(" : ")
     return not all(each in OF_SLURM or each.startswith(OF_HYPERPOD) for each in causes)

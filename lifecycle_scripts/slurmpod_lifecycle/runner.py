@@ -1,7 +1,7 @@
-"""Runs steps: in the order of their needs, side by side where they need nothing from each other.
+"""Runs steps in the order of their dependencies, and in parallel where they have none.
 
-A step is tried until it succeeds, fails for good, or has used up its time. The first failure of a
-required step ends the whole run at once, so that its reason is the last thing in the log.
+A step is tried until it succeeds, fails permanently, or times out. The first failure of a required
+step ends the whole run at once, so that its reason is the last thing in the log.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DELAY_GROWTH = 1.5
 LONGEST_DELAY_SECONDS = 3.0
 
 MISTAKE = "%s: this is a mistake in the lifecycle scripts"
-"""What the log says above the traceback of an unexpected error of a step."""
+"""The log message above the traceback of an unexpected error in a step."""
 
 log = logging.getLogger("slurmpod_lifecycle")
 
@@ -39,7 +39,8 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Result:
-    """How one step went. `detail` is what it did, or why it failed; `fix` only for failures."""
+    """The result of one step. `detail` is what it did, or why it failed; `fix` only for
+    failures."""
 
     step: str
     state: State
@@ -52,7 +53,7 @@ class Result:
 
     @property
     def is_fatal(self) -> bool:
-        """Whether the node is unusable because of it."""
+        """Whether it makes the node unusable."""
         return self.required and self.state is State.FAILED
 
 
@@ -69,7 +70,7 @@ class _Running:
 
     @property
     def deadline(self) -> float:
-        """When its time is up."""
+        """The deadline, on the monotonic clock."""
         return self.started + self.timeout_seconds
 
     def result(self, state: State, detail: str, fix: str = "") -> Result:
@@ -79,15 +80,15 @@ class _Running:
 
 
 def back_off() -> Iterator[float]:
-    """Yield delays in seconds that grow up to a limit, spread so that many nodes do not align."""
+    """Yield delays in seconds that grow up to a limit, with jitter so that nodes do not align."""
     delay = FIRST_DELAY_SECONDS
     while True:
-        yield delay * random.uniform(0.5, 1)  # noqa: S311  # nothing here is secret
+        yield delay * random.uniform(0.5, 1)  # noqa: S311  # not used for a secret
         delay = min(delay * DELAY_GROWTH, LONGEST_DELAY_SECONDS)
 
 
 class Runner:
-    """Runs steps with a time limit for each, its own or the common one; see the module."""
+    """Runs steps, each with its own time limit or the common one; see the module."""
 
     def __init__(
         self, timeout_seconds: float, delays: Callable[[], Iterator[float]] = back_off
@@ -98,7 +99,7 @@ class Runner:
         self._ended: SimpleQueue[tuple[_Running, Result]] = SimpleQueue()
 
     def run(self, steps: Sequence[Step]) -> tuple[Result, ...]:
-        """Run `steps` and return one result for each, in the order in which they ended."""
+        """Run `steps` and return their results in the order in which they ended."""
         waiting = list(steps)
         results: list[Result] = []
         while waiting or self._running:
@@ -116,11 +117,11 @@ class Runner:
         timeout_seconds = step.timeout_seconds or self._timeout_seconds
         running = _Running(step, time.monotonic(), timeout_seconds)
         self._running[step.name] = running
-        # A daemon: a step that hangs in the kernel must not keep this program from ending.
+        # A daemon thread: a step that hangs in the kernel must not keep this program from ending.
         threading.Thread(target=self._work, args=(running,), name=step.name, daemon=True).start()
 
     def _work(self, running: _Running) -> None:
-        """Try a step until it ends; this is what its thread does."""
+        """Try a step until it ends; this is the function of its thread."""
         for delay in self._delays():
             running.attempts += 1
             try:
@@ -135,7 +136,7 @@ class Runner:
                 return
 
     def _next_result(self) -> Result:
-        """Wait until a step ends, by itself or because its time is up."""
+        """Wait until a step ends or times out."""
         while True:
             first = min(self._running.values(), key=lambda running: running.deadline)
             remaining = first.deadline - time.monotonic()
@@ -148,7 +149,7 @@ class Runner:
                 return result
 
     def _stop(self) -> list[Result]:
-        """Stop what still runs, after a failure that makes it pointless."""
+        """Stop the running steps after a failure that makes them pointless."""
         stopped = []
         for running in self._running.values():
             running.stopped.set()
@@ -167,7 +168,7 @@ def _timed_out(running: _Running) -> Result:
 
 
 def _attempt(running: _Running) -> Result:
-    """Try a step once; raises NotYet when it should be tried again."""
+    """Try a step once; raises NotYet if it should be tried again."""
     step = running.step
     try:
         if step.is_done():
@@ -183,12 +184,12 @@ def _attempt(running: _Running) -> Result:
 
 
 def unexpected(error: Exception) -> tuple[str, str]:
-    """Return reason and fix of a failure that nobody has thought of."""
+    """Return reason and fix of an unexpected error."""
     return f"unexpected {type(error).__name__}: {error}", "report it, with the log of the node"
 
 
 def _ready(waiting: Sequence[Step], running: dict[str, _Running]) -> list[Step]:
-    """Return the steps whose needs have all ended; a failed required one ends the run before."""
+    """Return the steps whose dependencies have all ended; a failed required step ends the run."""
     ahead = {step.name for step in waiting} | set(running)
     ready = [step for step in waiting if not ahead.intersection(step.needs)]
     if not ready and not running:
@@ -198,7 +199,7 @@ def _ready(waiting: Sequence[Step], running: dict[str, _Running]) -> list[Step]:
 
 
 def in_order(steps: Sequence[Step]) -> Iterator[Step]:
-    """Yield steps one by one, each after those that it needs; raises ValueError for a circle."""
+    """Yield the steps in the order of their dependencies; raises ValueError for a cycle."""
     waiting = list(steps)
     while waiting:
         for step in _ready(waiting, {}):
@@ -212,14 +213,14 @@ def _not_run(step: Step) -> Result:
 
 
 def _log_waiting(running: _Running, error: NotYet) -> None:
-    """Log why a step is not done yet: once for each reason, and nothing after it was stopped."""
+    """Log why a step is not done yet: once per reason, and nothing after it was stopped."""
     is_news = running.last is None or running.last.reason != error.reason
     if is_news and not running.stopped.is_set():
         log.info("%s: waiting: %s", running.step.name, error.reason)
 
 
 def line_of(result: Result) -> tuple[int, str]:
-    """Return the log level and the line for a step that ended, or was only looked at."""
+    """Return the log level and the line for a step that ended, or was only checked."""
     took = f" in {result.seconds:.1f} s" if result.attempts else ""
     text = f"{result.step}: {result.state.value}{took}"
     text += f": {result.detail}" if result.detail else ""

@@ -1,7 +1,7 @@
-"""Slurm's accounting manager: what it shows, and the changes that make it show something else.
+"""Slurm's accounting manager: its output, and the commands that bring it to the wanted state.
 
-Pure but for `table`. An option that is in no wish is left alone; nothing is ever removed but limits
-of what the environment names.
+Pure except for `table`. Options that are not wanted explicitly are left alone; nothing is ever
+removed except limits of entries that the environment names.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ Row = dict[str, str]
 
 
 def table(machine: Machine, what: str, columns: Sequence[str], *where: str) -> list[Row]:
-    """Return the rows of `sacctmgr show`, each by the names of its columns."""
+    """Return the rows of `sacctmgr show`, as dictionaries by column name."""
     options = ("--noheader", "--parsable2", "show", what, *where, f"format={','.join(columns)}")
     lines = slurm.command(machine, "sacctmgr", *options).split("\n")
     return [dict(zip(columns, line.split("|"), strict=False)) for line in lines if line]
 
 
 def changes(wanted: Mapping[str, Value], shown: Mapping[str, str]) -> list[str]:
-    """Return `option=value` for each option that is not shown as wanted, sorted."""
+    """Return `option=value` for each option that differs from the wanted value, sorted."""
     found = {name: _change(value, shown.get(name, "")) for name, value in wanted.items()}
     return [f"{name}={value}" for name, value in sorted(found.items()) if value is not None]
 
 
 def _change(wanted: Value, shown: str) -> str | None:
-    """Return what to set, or None where nothing differs."""
+    """Return the options to set, or None if nothing differs."""
     if isinstance(wanted, str):
         return None if wanted == shown else wanted or NO_LIMIT
     if isinstance(wanted, Mapping):

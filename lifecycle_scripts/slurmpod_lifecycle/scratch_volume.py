@@ -1,11 +1,11 @@
 """`python3 -m slurmpod_lifecycle.scratch_volume FOLDER`: a node's NVMe disks as one volume.
 
-Only the disks that EC2 lends to an instance count, by the name of their model: never a volume of
-EBS. What is on them is gone when the instance was stopped or replaced (EC2 user guide, "Instance
-store temporary block storage"). So this runs at every boot, and makes what is missing: a striped
-logical volume, its file system, the mount.
+Only instance-store disks count, by the name of their model: never an EBS volume. Their contents are
+lost when the instance is stopped or replaced (EC2 user guide, "Instance store temporary block
+storage"). So this runs at every boot and creates what is missing: a striped logical volume, its
+file system, the mount.
 
-Deep Learning AMIs have such a volume already (service dlami-nvme); then a folder on it is shown.
+Deep Learning AMIs have such a volume already (service dlami-nvme); then a folder on it is used.
 HyperPod empties that one at a reboot, too.
 """
 
@@ -21,7 +21,8 @@ from slurmpod_lifecycle.step import StepFailed
 
 MODEL = "Amazon EC2 NVMe Instance Storage"
 LSBLK = ("lsblk", "--json", "--output", "NAME,PATH,TYPE,MODEL,FSTYPE,MOUNTPOINT")
-"""With NAME, partitions and volumes are children of their disk (lsblk(8)); else all stand alike."""
+"""With NAME, partitions and volumes are children of their disk (lsblk(8)); else the list is
+flat."""
 
 UNIT = "slurmpod-scratch"
 """The service that runs this at every boot."""
@@ -34,16 +35,17 @@ DEVICE = f"/dev/{VOLUME}"
 
 IMAGE_FOLDER = "/opt/dlami/nvme"
 SHARED_FOLDER = f"{IMAGE_FOLDER}/scratch"
-"""Beside what else the image, or containers, keep there."""
+"""The folder on the image's volume, next to what the image or containers keep there."""
 
 FORMAT = ("mkfs", "-t", "ext4", "-q", "-m", "0", "-E", "nodiscard,lazy_itable_init=1")
-"""No blocks kept for root; the disks are empty, nothing has to be discarded."""
+"""No blocks reserved for root; the disks are empty, so nothing has to be discarded."""
 
 FIX = "look at 'lsblk --fs' on the node; disks with anything on them are left as they are"
 
 
 def main(machine: Machine, folder: str) -> int:
-    """Mount the volume at `folder` and return the exit status; the last line says why not."""
+    """Mount the volume at `folder` and return the exit status; if it fails, the last line says
+    why."""
     try:
         sys.stdout.write(f"{mount_volume(machine, folder)}\n")
     except StepFailed as error:
@@ -53,9 +55,9 @@ def main(machine: Machine, folder: str) -> int:
 
 
 def mount_volume(machine: Machine, folder: str) -> str:
-    """Mount the volume where it is not, for everybody to write, and say so.
+    """Mount the volume, world-writable, unless it is mounted; return a message.
 
-    May be repeated after an end at any point. Raises StepFailed when no disk is free.
+    Safe to repeat after an interruption at any point. Raises StepFailed if no disk is free.
     """
     machine.run("mkdir", "-p", folder)
     if source_at(machine, folder) is None:
@@ -70,9 +72,9 @@ def mount_volume(machine: Machine, folder: str) -> str:
 
 
 def make_volume(machine: Machine) -> None:
-    """Make of the logical volume what is missing. LVM itself refuses disks with anything on them.
+    """Create the missing parts of the logical volume. LVM itself refuses disks with data.
 
-    (It asks whether to wipe what it finds there, and nobody answers.)
+    (It asks whether to wipe them, and gets no answer.)
     """
     if not machine.succeeds("vgs", GROUP):
         machine.run("vgcreate", GROUP, *free_disks(instance_disks(machine)))
@@ -86,7 +88,7 @@ def make_volume(machine: Machine) -> None:
 
 
 def instance_disks(machine: Machine) -> list[dict[str, Any]]:
-    """Return the disks that EC2 lends to this instance, as `lsblk` describes them."""
+    """Return the instance-store disks, as `lsblk` describes them."""
     listed = json.loads(machine.run(*LSBLK))["blockdevices"]
     return [disk for disk in listed if (disk["model"] or "").strip() == MODEL]
 
