@@ -40,8 +40,7 @@ _LOAD = (
 
 
 def program(backup: RecordsBackup, region: str) -> TimedProgram:
-    """Return the program that saves the records: a complete, consistent dump that replaces the
-    last."""
+    """Return the program that saves all records, as of one moment, over those saved before."""
     text = _SAVE.format(database=DATABASE, region=region, uri=backup.uri)
     path = f"/usr/local/lib/{UNIT}.sh"
     return TimedProgram(UNIT, path, text, "bash", backup.interval_minutes * 60)

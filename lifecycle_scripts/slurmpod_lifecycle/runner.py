@@ -39,8 +39,7 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one step. `detail` is what it did, or why it failed; `fix` only for
-    failures."""
+    """The result of one step: `detail` is what it did or why it failed, `fix` only for failures."""
 
     step: str
     state: State

@@ -44,8 +44,7 @@ FIX = "look at 'lsblk --fs' on the node; disks with anything on them are left as
 
 
 def main(machine: Machine, folder: str) -> int:
-    """Mount the volume at `folder` and return the exit status; if it fails, the last line says
-    why."""
+    """Mount the volume at `folder` and return the exit status; print why if it fails."""
     try:
         sys.stdout.write(f"{mount_volume(machine, folder)}\n")
     except StepFailed as error:
