@@ -16,7 +16,7 @@ PORTS = {"ldaps": 636, "ldap": 389}
 SCHEMAS = {"rfc2307": "rfc2307", "rfc2307bis": "rfc2307bis", "active_directory": "ad"}
 FIRST_UID = 1000
 
-MEND = "store the password of bind_dn in the secret as 'password', on one line"
+FIX = "store the password of bind_dn in the secret as 'password', on one line"
 
 
 def bind_password(machine: Machine, secret_arn: str) -> str:
@@ -24,10 +24,10 @@ def bind_password(machine: Machine, secret_arn: str) -> str:
 
     Raises StepFailed for a secret without a password, or with one that sssd.conf cannot hold.
     """
-    password = stored_secret(machine, secret_arn, MEND)["password"]
+    password = stored_secret(machine, secret_arn, FIX)["password"]
     is_line = isinstance(password, str) and password.isprintable()
     if not is_line or not password or password != password.strip():
-        raise StepFailed(f"the password in {secret_arn} is not a single line of plain text", MEND)
+        raise StepFailed(f"the password in {secret_arn} is not a single line of plain text", FIX)
     return str(password)
 
 

@@ -122,7 +122,7 @@ def _preview(step: Step) -> Result:
     try:
         if step.is_done():
             return result(State.ALREADY_DONE, "")
-        return result(State.WOULD_RUN, f"only to look: {step.apply()}")
+        return result(State.WOULD_RUN, f"check only: {step.apply()}")
     except WouldChange as change:
         return result(State.WOULD_RUN, f"would first {change.reason}")
     except NotYet as error:

@@ -35,7 +35,7 @@ EXPECTATIONS = "/etc/slurmpod/health.json"
 
 COMMAND_TEXT = f"""\
 #!/bin/sh
-# Written by slurmpod's lifecycle scripts; Slurm gives its programs no PATH.
+# Written by slurmpod's lifecycle scripts; Slurm's programs have no PATH.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 cd / || exit  # Python finds modules where it starts: that must be no folder of a user's
 PYTHONPATH={FOLDER} PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/python3 -m slurmpod_health "$@"
@@ -54,7 +54,7 @@ MOST_SECONDS = 120
 _CALL = f"""\
 #!/bin/sh
 # Written by slurmpod's lifecycle scripts; slurm.conf names it by a pattern.
-# Slurm drains a node whose program fails: only a finding may do that, no mistake of the program's.
+# Slurm drains a node whose program fails: only a finding may do that, not a bug in the program.
 [ -x {COMMAND} ] || exit 0
 /usr/bin/timeout --kill-after=1 {SECONDS} {COMMAND} {{option}}
 """

@@ -41,7 +41,7 @@ class Hook(NodeStep):
         """Run it; raises StepFailed with its last line if it fails or exceeds its time limit."""
         node, path = self.node, str(BUNDLE / _hooks(self.node)[self.when])
         limit = node.settings.step_timeout_seconds
-        said = ["it said nothing"]
+        said = ["no output"]
 
         def say(line: str) -> None:
             said[:] = [line]

@@ -55,7 +55,7 @@ class Machine:
             reason = f"'{shown}' did not end within {timeout_seconds} s"
             raise CommandFailed(reason, fix) from None
         if ended.returncode != 0:
-            said = _last_lines(ended.stderr) or _last_lines(ended.stdout) or "it said nothing"
+            said = _last_lines(ended.stderr) or _last_lines(ended.stdout) or "no output"
             reason = f"'{shown}' failed with status {ended.returncode}: {said}"
             raise CommandFailed(reason, fix)
         return ended.stdout

@@ -35,9 +35,9 @@ def in_own_process(work: Callable[[], int]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal interrupts both
     while reading not in select.select([reading, signals], [], [])[0]:
         os.read(signals, 1)
-    told = os.read(reading, 1)
-    if told:
-        return told[0]
+    answer = os.read(reading, 1)
+    if answer:
+        return answer[0]
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     return status if status >= 0 else 128 - status
 

@@ -91,7 +91,7 @@ def install_artefact(node: Node, name: str) -> bool:
     artefact = _named(node, name)
     if artefact is None:
         return False
-    install_file(node.machine, _fetched(node, artefact), fix=f"look at what {name} depends on")
+    install_file(node.machine, _fetched(node, artefact), fix=f"check the dependencies of {name}")
     return True
 
 
@@ -123,7 +123,7 @@ def _fetched(node: Node, artefact: Artefact) -> str:
     if found != artefact.sha256:
         machine.run("rm", "-f", partial)
         reason = f"{source} has the SHA-256 {found}, not {artefact.sha256}"
-        raise StepFailed(reason, "find out who changed it, then write the right one down")
+        raise StepFailed(reason, "find out why it changed, then correct sha256")
     machine.run("mv", partial, path)
     return path
 

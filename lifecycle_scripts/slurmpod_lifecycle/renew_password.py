@@ -46,7 +46,7 @@ def renew(machine: Machine, account: str) -> bool:
     has_failed = machine.succeeds("systemctl", "is-failed", "--quiet", "slurmdbd")
     if not has_failed and knows_its_files(machine, "slurmdbd"):
         return False
-    units.start(machine, "slurmdbd", anew=True, wait=False)
+    units.start(machine, "slurmdbd", restart=True, wait=False)
     return True
 
 

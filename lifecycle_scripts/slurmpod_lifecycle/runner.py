@@ -152,14 +152,14 @@ class Runner:
         stopped = []
         for running in self._running.values():
             running.stopped.set()
-            stopped.append(running.result(State.NOT_RUN, "stopped: another step had failed"))
+            stopped.append(running.result(State.NOT_RUN, "stopped: another step failed"))
         self._running.clear()
         return stopped
 
 
 def _timed_out(running: _Running) -> Result:
     running.stopped.set()
-    waited = f"gave up after {running.timeout_seconds:g} s"
+    waited = f"timed out after {running.timeout_seconds:g} s"
     if running.last is None:
         fix = "look at the log of the node for what it was doing"
         return running.result(State.FAILED, f"still busy: {waited}", fix)
@@ -207,7 +207,7 @@ def in_order(steps: Sequence[Step]) -> Iterator[Step]:
 
 
 def _not_run(step: Step) -> Result:
-    detail = "another step had failed"
+    detail = "another step failed"
     return Result(step.name, State.NOT_RUN, step.required, detail=detail, needs=step.needs)
 
 

@@ -40,7 +40,7 @@ SHARED_FOLDER = f"{IMAGE_FOLDER}/scratch"
 FORMAT = ("mkfs", "-t", "ext4", "-q", "-m", "0", "-E", "nodiscard,lazy_itable_init=1")
 """No blocks reserved for root; the disks are empty, so nothing has to be discarded."""
 
-FIX = "look at 'lsblk --fs' on the node; disks with anything on them are left as they are"
+FIX = "look at 'lsblk --fs' on the node; disks with data are left alone"
 
 
 def main(machine: Machine, folder: str) -> int:

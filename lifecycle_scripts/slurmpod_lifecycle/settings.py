@@ -1,6 +1,6 @@
 """The settings of a cluster's nodes: `settings.json` beside this package, in the bundle.
 
-The tool makes these same objects of an environment and writes them as JSON.
+slurmpod creates the same objects from an environment and writes them as JSON.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FIX = "deploy the environment again, so that a complete bundle is uploaded"
 
 
 class Role(Enum):
-    """What a node is for Slurm."""
+    """A node's role in Slurm."""
 
     CONTROLLER = "controller"
     LOGIN = "login"
@@ -27,14 +27,14 @@ class Role(Enum):
 
 
 class Mode(Enum):
-    """Who sets Slurm up: these scripts, or HyperPod before them."""
+    """Who sets up Slurm: these scripts, or HyperPod before them."""
 
     CUSTOMER = "customer"
     EXTENDED = "extended"
 
 
 class Kind(Enum):
-    """What an FSx file system is."""
+    """The kinds of FSx file systems."""
 
     LUSTRE = "lustre"
     OPENZFS = "openzfs"
@@ -42,11 +42,11 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class FileSystem:
-    """An FSx file system and the folder where nodes mount it.
+    """An FSx file system and its mount path.
 
-    `mounted_by_hyperpod` leaves the mounting to HyperPod; `is_new` says that this environment has
-    made it; with `root_squash` root is nobody special on it, at least on some nodes; `efa` for one
-    that EFA nodes reach over EFA.
+    With `mounted_by_hyperpod` HyperPod mounts it. `is_new` means that this environment created it.
+    With `root_squash` root has no special rights on it, at least on some nodes. `efa` means that
+    EFA nodes reach it over EFA.
     """
 
     kind: Kind
@@ -60,19 +60,19 @@ class FileSystem:
 
     @property
     def root_writes(self) -> bool:
-        """Whether root can surely write to it, on every node."""
+        """Whether root can certainly write to it, on every node."""
         return self.is_new and not self.root_squash
 
     @property
     def source(self) -> str:
-        """What `mount` is given: the server, and the name that the file system has there."""
+        """The device for `mount`: the server, and the file system's name there."""
         network = "@tcp" if self.kind is Kind.LUSTRE else ""
         return f"{self.dns_name}{network}:/{self.mount_name}"
 
 
 @dataclass(frozen=True)
 class S3Mount:
-    """A bucket, or the part of it under a prefix, and the folder that shows it."""
+    """A bucket, or a prefix in it, and its mount path."""
 
     bucket: str
     prefix: str | None
@@ -85,7 +85,7 @@ class S3Mount:
 class Database:
     """A database server outside the cluster for job records; the secret has user and password.
 
-    With `requires_tls` it takes encrypted connections only.
+    With `requires_tls` it accepts encrypted connections only.
     """
 
     endpoint: str
@@ -98,7 +98,7 @@ class Database:
 
 @dataclass(frozen=True)
 class RecordsBackup:
-    """Where in S3 the job records of a database on the controller are kept, and how often."""
+    """The backup of a controller's job records: its S3 location and its interval."""
 
     uri: str
     interval_minutes: int
@@ -106,7 +106,7 @@ class RecordsBackup:
 
 @dataclass(frozen=True)
 class Checks:
-    """What is checked of idle nodes, and of which groups; `pair_groups` have a steady network.
+    """The checks of idle nodes, and their groups; `pair_groups` have sustained network bandwidth.
 
     `all_reduce_bounds` has the GB/s that EFA allows between the GPUs of two nodes, `ring_bounds`
     those in a ring.
@@ -125,7 +125,7 @@ class Checks:
 
 @dataclass(frozen=True)
 class MultiHead:
-    """How many controllers share their state, and in which folder."""
+    """The number of controllers that share their state, and the folder for it."""
 
     controllers: int
     shared_directory: str
@@ -138,7 +138,7 @@ Value = str | Sequence[str] | Mapping[str, int]
 
 @dataclass(frozen=True)
 class Account:
-    """An account with the options of its association, by their names in sacctmgr."""
+    """An account with its association's options, by their sacctmgr names."""
 
     name: str
     description: str
@@ -147,7 +147,7 @@ class Account:
 
 @dataclass(frozen=True)
 class SlurmSettings:
-    """Parameters of slurm.conf, options of partitions and QOS by name, and accounts, top first."""
+    """Parameters of slurm.conf, options of partitions and QOS, and accounts, parents first."""
 
     configuration: Mapping[str, str]
     partitions: Mapping[str, Mapping[str, str]]
@@ -165,7 +165,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Association:
-    """A user in one of Slurm's accounts; the options by their names in sacctmgr."""
+    """A user in one of Slurm's accounts, with options by their sacctmgr names."""
 
     account: str
     options: Mapping[str, str | Sequence[str]]
@@ -175,7 +175,8 @@ class Association:
 class User:
     """A person with the same id on every node.
 
-    `group` is the primary one, `groups` are the others; `associations` begin with the default one.
+    `group` is the primary one, `groups` are the others; the first of `associations` is the default
+    one.
     """
 
     name: str
@@ -191,7 +192,7 @@ class User:
 
 @dataclass(frozen=True)
 class Directory:
-    """A directory server; `installable` says whether nodes reach an archive with SSSD."""
+    """A directory server; `installable` means that nodes reach an archive with SSSD."""
 
     uris: tuple[str, ...]
     base_dn: str
@@ -205,7 +206,7 @@ class Directory:
 
 @dataclass(frozen=True)
 class Access:
-    """The people of the environment, and the directory that knows others.
+    """The users of the environment, and the directory with further ones.
 
     `groups` include the users' own ones; homes are on each node's own disk unless `homes_shared`.
     """
@@ -219,7 +220,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Where a node sends its metrics; `may_install` if it may fetch packages that it lacks."""
+    """The target of a node's metrics; with `may_install` it may install missing packages."""
 
     remote_write_url: str
     scrape_seconds: int
@@ -228,7 +229,7 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Hardware:
-    """What one instance type brings; `accelerator_kind` is `gpu`, `neuron`, or empty."""
+    """The hardware of one instance type; `accelerator_kind` is `gpu`, `neuron`, or empty."""
 
     architecture: str
     accelerator_kind: str
@@ -241,7 +242,7 @@ class Hardware:
 class Artefact:
     """A package that nodes need and their image may lack.
 
-    `mirror` is where the environment's bucket has it once it was mirrored.
+    `mirror` is its location in the environment's bucket, if it was mirrored.
     """
 
     name: str
@@ -253,17 +254,17 @@ class Artefact:
 
 @dataclass(frozen=True)
 class NodeOptions:
-    """What is asked of nodes; `scratch_path` is None where disks stay as the image has them.
+    """Options for nodes; `scratch_path` is None if disks stay as the image set them up.
 
-    `hooks` has the roles with scripts of the user's own, each with the paths in the bundle of what
-    runs `before` and `after` the steps.
+    `hooks` has the roles with user scripts, each with the bundle paths of the scripts that run
+    `before` and `after` the steps.
     """
 
     instance_types: Mapping[str, tuple[str, ...]]
     """The types of each instance group: several for flexible capacity."""
 
     hardware: Mapping[str, Hardware]
-    """By instance type; a type that the catalog does not know is not there."""
+    """By instance type, without types that the catalog does not know."""
 
     scratch_path: str | None
     health_checks: bool
@@ -273,24 +274,24 @@ class NodeOptions:
     ssh_between_nodes: bool
     ssh_needs_job: bool
     has_way_out: bool
-    """Whether nodes reach the internet, or at least mirrors of what is there."""
+    """Whether nodes reach the internet, or at least mirrors of package archives."""
 
     artefacts: tuple[Artefact, ...]
     hooks: Mapping[str, Mapping[str, str]]
 
     @property
     def accelerator_kinds(self) -> frozenset[str]:
-        """What Slurm should count on some nodes: `gpu`, `neuron`."""
+        """Resources that Slurm should count on some nodes: `gpu`, `neuron`."""
         return frozenset(each.accelerator_kind for each in self.hardware.values()) - {""}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What all nodes of the cluster share; `roles` is by the name of the instance group.
+    """The settings common to all nodes of the cluster; `roles` is by name of the instance group.
 
-    `database` is None for one on the controller, `records_backup` where nobody saves that,
-    `checks` where idle nodes are left alone, `multi_head` for a cluster with one controller,
-    `metrics` where none are asked for.
+    `database` is None for one on the controller, `records_backup` if it is not backed up, `checks`
+    if idle nodes are not checked, `multi_head` for a cluster with one controller, `metrics` if
+    there are none.
     """
 
     cluster_name: str
@@ -312,10 +313,10 @@ class Settings:
 
 
 def load_settings(path: Path) -> Settings:
-    """Read the settings; raises StepFailed for a file that is missing or not whole."""
+    """Read the settings; raises StepFailed for a missing or incomplete file."""
     try:
         return from_json(Settings, json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise StepFailed(f"cannot read {path}: {error.strerror}", FIX) from None
     except (ValueError, KeyError, TypeError) as error:
-        raise StepFailed(f"{path} is not what it should be: {error!r}", FIX) from None
+        raise StepFailed(f"{path} is not valid: {error!r}", FIX) from None

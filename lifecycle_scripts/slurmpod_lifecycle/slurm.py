@@ -1,4 +1,4 @@
-"""Slurm on HyperPod's image: where things lie, and what its commands answer."""
+"""Slurm on HyperPod's image: its paths and the output of its commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ USER = "slurm"
 
 
 def command(machine: Machine, name: str, *arguments: str) -> str:
-    """Run one of Slurm's commands and return what it printed; raises CommandFailed."""
+    """Run one of Slurm's commands and return its output; raises CommandFailed."""
     return machine.run(f"{COMMANDS}/{name}", *arguments)
 
 
@@ -31,7 +31,7 @@ def check_slurmctld(machine: Machine) -> None:
         raise NotYet(error.reason, fix) from None
     if " is UP" not in answer:
         why = units.last_error(machine, "slurmctld")
-        raise NotYet(f"slurmctld does not answer: {answer.strip()}; its last words: {why}", fix)
+        raise NotYet(f"slurmctld does not answer: {answer.strip()}; last message: {why}", fix)
 
 
 def values(text: str, keyword: str) -> list[str]:

@@ -1,26 +1,26 @@
-"""The files with which the environment's settings reach slurmctld, and their protection there.
+"""The files that bring the environment's settings to slurmctld, and how they are kept in place.
 
-slurm.conf belongs to HyperPod: its agent writes it late, and may write it anew. The parameters are
-in slurmpod.conf, which slurm.conf includes. A systemd unit watches slurm.conf and puts the line
-back; a start of slurmctld waits for the same unit. The agent may write partitions and nodes when
-slurmctld runs already: the unit lets slurmctld read what it does not know by then. It does so for a
-changed slurmpod.conf as well, so that slurmctld starts anew once, whatever was lost and changed:
-each start delays the jobs that wait (docs/slurm.md).
+slurm.conf belongs to HyperPod: its agent writes it late and may rewrite it. The parameters are in
+slurmpod.conf, which slurm.conf includes. A systemd unit, the keeper, watches slurm.conf and
+restores the include line; a start of slurmctld waits for the same unit. The agent may write
+partitions and nodes when slurmctld is already running: then the unit makes slurmctld read them. It
+does the same for a changed slurmpod.conf, so that slurmctld restarts only once, whatever was lost
+and changed: each restart delays waiting jobs (docs/slurm.md).
 
-Slurm refuses requests for GPUs unless GresTypes names them, which not every image's slurm.conf
-does. A parameter that stands in two places makes every command complain, so that ours is added only
-where there is none. A node that slurmd reports by a slurm.conf without it, to a slurmctld that has
-it again, is drained for good (seen once in 23 rewritings): the unit resumes those.
+Slurm rejects requests for GPUs unless GresTypes names them, which not every image's slurm.conf
+does. A parameter that appears twice makes every command complain, so ours is added only if there is
+none. A node whose slurmd registers with a slurm.conf that lacks it, at a slurmctld that has it
+again, is drained permanently (seen once in 23 rewrites): the unit resumes such nodes.
 
-systemd starts a service no second time while it runs. HyperPod may write slurm.conf again while
-slurmctld still reads what the unit has mended: the program looks again before it ends.
+systemd does not start a running service a second time. HyperPod may rewrite slurm.conf while
+slurmctld still reads what the unit has fixed: the program checks again before it ends.
 
-Limits of partitions cannot be in slurmpod.conf: a second PartitionName line of one partition ends
+Limits of partitions cannot be in slurmpod.conf: a second PartitionName line for a partition ends
 slurmctld, and ReconfigFlags=KeepPartInfo freezes the nodes of a partition that grows. At each of
 its starts slurmctld runs SlurmctldPrimaryOnProg, and every `scontrol reconfigure` is one (Slurm
-24.11 to 26.05): that program lets another one set the limits, and does not wait for it. slurmctld
-26.05 answers nobody before its program has ended, so that each `scontrol` in it would wait for the
-ten seconds of MessageTimeout, and everybody with it.
+24.11 to 26.05): that program starts another one that sets the limits, and does not wait for it.
+slurmctld 26.05 answers no request before its program has ended, so that each `scontrol` in it would
+wait for the ten seconds of MessageTimeout, and so would everyone else.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from slurmpod_lifecycle.settings import NodeOptions, SlurmSettings
 
 SLURMPOD_CONF = f"{slurm.CONFIGURATION}/slurmpod.conf"
 IN_FORCE = f"{SLURMPOD_CONF}.in-force"
-"""A copy of what slurmctld has taken, or will read at its first start."""
+"""A copy of the file that slurmctld has read, or will read at its first start."""
 
 START_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-start"
 LIMITS_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-limits"
@@ -41,7 +41,7 @@ KEEPER_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-keep"
 TOPOLOGY_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-topology"
 
 EXTERN_STEP_FLAG = "Contain"
-"""What gives every job the extra step that pam_slurm_adopt looks for (slurm.conf(5))."""
+"""The flag that gives every job the extra step that pam_slurm_adopt needs (slurm.conf(5))."""
 
 NOTE = "# Written by slurmpod's lifecycle scripts"
 
@@ -74,18 +74,17 @@ WantedBy=multi-user.target
 """
 
 PATIENCE_SECONDS = 5
-"""HyperPod mostly lets slurmctld read what it has written; two requests at once are in each
-other's way."""
+"""HyperPod usually makes slurmctld read its changes; two simultaneous requests would collide."""
 
 MISCOUNTED = r"gres/[a-z_]+ count reported lower than configured [(]0 < [0-9]+[)]"
-"""slurmctld's reason for a node of which slurmd counted no accelerator; the same for awk."""
+"""slurmctld's reason for a node whose slurmd found no accelerator, also valid in awk."""
 
 _KEEPER = f"""\
 #!/bin/sh
-{NOTE}: puts back the lines that slurm.conf has lost, and makes
-# slurmctld read it again where it lost some, where slurmctld does not know what it lists, or where
-# slurmpod.conf says something new.
-# A change while this runs starts it no second time: it ends when there was none since it looked.
+{NOTE}: restores the lines that slurm.conf has lost, and makes
+# slurmctld read it again if lines were lost, if slurmctld does not know a listed node or partition,
+# or if slurmpod.conf has changed.
+# A change while it runs does not start it again: it ends once nothing changed since its check.
 conf={slurm.SLURM_CONF}
 cd {slurm.CONFIGURATION} || exit 1
 began=$(date +%FT%T)
@@ -113,10 +112,10 @@ named() {{
     sed -En "s/^[[:space:]]*$1[[:space:]]*=[[:space:]]*([^[:space:]]+).*/\\1/Ip" "$conf" |
         grep -ivx default
 }}
-knows() {{ # one that does not answer is asked again: mostly it starts, and reads the file by itself
+knows() {{ # retries without an answer: slurmctld is probably starting, and reads the file itself
     for attempt in 1 2 3 4 5; do
-        told=$({slurm.COMMANDS}/scontrol show "$@" 2>&1) && return
-        case $told in *' not found'*) return 1 ;; esac
+        shown=$({slurm.COMMANDS}/scontrol show "$@" 2>&1) && return
+        case $shown in *' not found'*) return 1 ;; esac
         [ "$attempt" -lt 5 ] || exit 1
         sleep 1
     done
@@ -174,19 +173,19 @@ done
 
 
 def keeper_program(*files: str, gres_types: Collection[str] = ()) -> str:
-    """Return the script that lets slurm.conf include `files` again, those that there are.
+    """Return the script that makes slurm.conf include those of `files` that exist.
 
-    `gres_types` are the accelerators that slurm.conf declares then, unless it declares some.
+    `gres_types` are the accelerators to declare in slurm.conf, unless it declares some itself.
     """
     program = _KEEPER.replace("{files}", shlex.join(files))
     return program.replace("{gres_types}", shlex.quote(",".join(sorted(gres_types))))
 
 
 def slurmpod_conf(settings: SlurmSettings, options: NodeOptions | None = None) -> str:
-    """Return what slurm.conf includes: the parameters, sorted, one per line.
+    """Return slurmpod.conf: the parameters, sorted, one per line.
 
-    Programs that nodes run before and after jobs are added to those that the image, or the user,
-    has named: Slurm runs all of them. Flags are added to the user's.
+    Programs that nodes run before and after jobs are added to those of the image or the user: Slurm
+    runs all of them. Flags are added to the user's.
     """
     parameters = dict(settings.configuration)
     if settings.partitions:
@@ -204,8 +203,8 @@ def slurmpod_conf(settings: SlurmSettings, options: NodeOptions | None = None) -
 def start_program(*, then: str) -> str:
     """Return the script that slurmctld runs at its start, as the user `slurm`.
 
-    The limits are set in a session of their own, as Slurm ends what its program leaves behind. It
-    runs only one program: `then` is another one that has to be run too, or empty.
+    The limits are set in a separate session, as Slurm kills what its program leaves behind. Slurm
+    runs only one program: `then` is a second one to run as well, or empty.
     """
     lines = ["#!/bin/sh", f"{NOTE}; slurmctld runs it when it starts, and waits for its end."]
     lines.append(f"setsid --fork {LIMITS_PROGRAM} </dev/null >/dev/null 2>&1")
@@ -225,5 +224,5 @@ def limits_program(partitions: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _quoted(value: str) -> str:
-    """Write a value of slurm.conf, which ends at a blank unless quoted."""
+    """Format a value for slurm.conf, which ends at a blank unless quoted."""
     return f'"{value}"' if " " in value else value

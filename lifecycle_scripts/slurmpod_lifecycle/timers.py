@@ -1,4 +1,4 @@
-"""Programs that a node runs again and again, by a timer of systemd."""
+"""Programs that a node runs at an interval, with a systemd timer."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from slurmpod_lifecycle.machine import Machine
 
 @dataclass(frozen=True)
 class TimedProgram:
-    """A file at `path` that says `text`, run by `interpreter` some seconds after its last run.
+    """A program at `path`, run by `interpreter` some seconds after its last run.
 
-    `beside` has what it needs, by path.
+    `beside` has the files that it needs, by path.
     """
 
     unit: str
@@ -29,7 +29,7 @@ class TimedProgram:
         return f"{self.unit}.timer"
 
     def files(self) -> Mapping[str, str]:
-        """Return what all files say, by path: the timer first, which stops first when it goes."""
+        """Return all files by path: the timer first, which is the first to stop on removal."""
         service = f"""\
 # Written by slurmpod's lifecycle scripts.
 [Service]
@@ -50,14 +50,14 @@ WantedBy=timers.target
         return {**of_systemd, **self.beside, self.path: self.text}
 
     def is_done(self, machine: Machine) -> bool:
-        """Return whether the timer runs, and starts this very program."""
+        """Return whether the timer runs the current program."""
         are_written = all(machine.read(path) == text for path, text in self.files().items())
         return are_written and units.is_running(machine, self.timer)
 
     def start(self, machine: Machine) -> None:
-        """Install the program and start the timer; raises NotYet where systemd does not."""
+        """Install the program and start the timer; raises NotYet if systemd does not start it."""
         for path, text in self.files().items():
             machine.write(path, text)
         units.reload_if_needed(machine, self.unit)
         units.reload_if_needed(machine, self.timer)
-        units.start(machine, self.timer, anew=True)
+        units.start(machine, self.timer, restart=True)

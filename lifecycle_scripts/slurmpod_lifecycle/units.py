@@ -1,12 +1,12 @@
 """systemd units: start them, add drop-ins to them, and find out why they did not start.
 
-A service reads its files when it starts. Which run of it will be out of date is noted before they
-change, by systemd's own id of the run: whatever interrupts these scripts, the next ones know. A new
-run has another id, whoever starts it, so that nothing is started again without need. The notes are
-in /run, as a reboot starts everything with the files that there are.
+A service reads its files when it starts. Before they change, the run that will be out of date is
+recorded, by systemd's own id: if these scripts are interrupted, the next run knows. A new run of
+the service has another id, so that nothing is restarted without need. The records are in /run, as a
+reboot starts everything with the current files.
 
-Programs that a node runs at every boot are modules of this package, copied to where it stays: the
-folder of the bundle is in /tmp, and HyperPod does not run the scripts at a reboot.
+Programs that a node runs at every boot are modules of this package, copied to a permanent folder:
+the bundle's folder is in /tmp, and HyperPod does not run the scripts at a reboot.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ UNITS = "/etc/systemd/system"
 JOURNAL_LINES = 30
 _STATES = ("is-active", "is-enabled")
 _ENABLE = ("env", "SYSTEMD_OFFLINE=1", "systemctl", "enable", "--quiet")
-"""Links files and tells systemd nothing: it would read all units again, or, with --no-reload, take
-every unit for outdated from then on (NeedDaemonReload, org.freedesktop.systemd1(5))."""
+"""Creates the links without a reload: that would read all units again, or, with --no-reload, mark
+every unit as outdated from then on (NeedDaemonReload, org.freedesktop.systemd1(5))."""
 
 NOTES = "/run/slurmpod"
 BOOT_FOLDER = "/usr/local/lib/slurmpod/boot"
@@ -30,7 +30,7 @@ PACKAGE = Path(__file__).parent
 
 
 def is_running(machine: Machine, unit: str) -> bool:
-    """Return whether a service runs now, with its files as they are, and will after a reboot."""
+    """Return whether a service runs with its current files, and will after a reboot."""
     return all(_states(machine, unit)) and knows_its_files(machine, unit)
 
 
@@ -40,35 +40,35 @@ def is_off(machine: Machine, unit: str) -> bool:
 
 
 def is_expected(machine: Machine, unit: str) -> bool:
-    """Return whether a service will run after a reboot, and nothing is wrong with it until now."""
+    """Return whether a service will run after a reboot, and has not failed so far."""
     is_enabled = machine.succeeds("systemctl", "is-enabled", "--quiet", unit)
     has_failed = machine.succeeds("systemctl", "is-failed", "--quiet", unit)
     return is_enabled and not has_failed and knows_its_files(machine, unit)
 
 
-def start(machine: Machine, unit: str, *, anew: bool = False, wait: bool = True) -> None:
-    """Start a service now and at every boot; `anew` restarts one that runs.
+def start(machine: Machine, unit: str, *, restart: bool = False, wait: bool = True) -> None:
+    """Start a service now and at every boot; `restart` also restarts a running one.
 
-    `wait` until it is up: not for one that stands by, and is up when it has to be. Raises NotYet
-    with the service's own last error.
+    With `wait`, wait until it is up, which a standby does not need. Raises NotYet with the
+    service's own last error.
     """
     machine.run(*_ENABLE, unit)
     machine.succeeds("systemctl", "reset-failed", unit)
     try:
         how = () if wait else ("--no-block",)
-        machine.run("systemctl", "restart" if anew else "start", *how, unit)
+        machine.run("systemctl", "restart" if restart else "start", *how, unit)
     except CommandFailed:
         reason = f"{unit} does not start: {last_error(machine, unit)}"
         raise NotYet(reason, f"run 'journalctl -u {unit}' on the node") from None
 
 
 def add_drop_in(machine: Machine, unit: str, text: str) -> None:
-    """Add settings to a unit that belongs to the image; it has them from its next start on."""
+    """Add settings to a unit that belongs to the image; they apply from its next start on."""
     _write(machine, unit, drop_in_path(unit), text)
 
 
 def drop_in_path(unit: str) -> str:
-    """Return the file that holds our settings for a service."""
+    """Return the path of the drop-in with our settings for a service."""
     return f"{UNITS}/{unit}.service.d/slurmpod.conf"
 
 
@@ -78,52 +78,52 @@ def add_unit(machine: Machine, unit: str, text: str) -> None:
 
 
 def unit_path(unit: str) -> str:
-    """Return the file of a service of our own."""
+    """Return the path of a service of our own."""
     return f"{UNITS}/{unit}.service"
 
 
 def mount_unit(machine: Machine, folder: str) -> str:
-    """Return what systemd calls the mount at a folder."""
+    """Return systemd's name for the mount at a folder."""
     return machine.run("systemd-escape", "--path", "--suffix=mount", folder).strip()
 
 
 def quoted(word: str) -> str:
-    """Write text as one word of a command in a unit file (systemd.service(5), command lines)."""
+    """Quote text as one word of a command in a unit file (systemd.service(5), command lines)."""
     for character, escaped in (("\\", "\\\\"), ('"', '\\"'), ("$", "$$"), ("%", "%%")):
         word = word.replace(character, escaped)
     return f'"{word}"'
 
 
 def last_error(machine: Machine, unit: str) -> str:
-    """Return the last line of a service's journal that says what is wrong."""
+    """Return the last line of a service's journal that reports an error."""
     lines = journal(machine, unit)
     errors = [line for line in lines if "fatal" in line or "error" in line.lower()]
     return (errors or lines or ["its journal is empty"])[-1]
 
 
 def journal(machine: Machine, unit: str) -> list[str]:
-    """Return the last lines that a service wrote, without times."""
+    """Return a service's last log lines, without times."""
     command = ("journalctl", "--unit", unit, "--output", "cat", "--lines", str(JOURNAL_LINES))
     return machine.run(*command).splitlines()
 
 
 def reload_if_needed(machine: Machine, *units: str) -> None:
-    """Let systemd read unit files again, where it holds older ones of these units.
+    """Make systemd read unit files again if it has older versions of these units.
 
-    To read all of them is the most work that a step can give a node. What systemd does not hold it
-    reads from the file when it first needs it.
+    Reading all of them is the most expensive operation in a step. systemd reads units that it has
+    not loaded from their files when it first needs them.
     """
     if is_outdated(machine, *units):
         machine.run("systemctl", "daemon-reload")
 
 
 def is_outdated(machine: Machine, *units: str) -> bool:
-    """Return whether systemd holds older settings of these units than their files have."""
+    """Return whether systemd has older settings of these units than their files."""
     return any(_is_outdated(machine, unit) for unit in units)
 
 
 def _is_outdated(machine: Machine, unit: str) -> bool:
-    """Ask systemd, and compare drop-ins: before 257 it overlooks one in a folder that is new.
+    """Ask systemd, and compare drop-ins: before 257 it overlooks one in a new folder.
 
     (systemd issue 31752; Ubuntu 22.04 has 249.) Of a unit that is masked, or has no file, systemd
     holds none at all.
@@ -138,7 +138,7 @@ def _is_outdated(machine: Machine, unit: str) -> bool:
 
 def _write(machine: Machine, unit: str, path: str, text: str) -> None:
     if is_outdated(machine, unit):
-        note_change(machine, unit)  # an earlier run was cut off after it had written
+        note_change(machine, unit)  # an earlier run was interrupted after it had written
     write_for(machine, unit, path, text)
     reload_if_needed(machine, unit)
 
@@ -150,7 +150,7 @@ def _states(machine: Machine, unit: str) -> list[bool]:
 def write_for(
     machine: Machine, unit: str, path: str, text: str, *, mode: int = 0o644, owner: str = ""
 ) -> None:
-    """Write a file that a service reads when it starts; `knows_its_files` then tells whether."""
+    """Write a file that a service reads when it starts; see `knows_its_files`."""
     is_change = machine.read(path) != text
     if is_change:
         note_change(machine, unit)
@@ -160,20 +160,20 @@ def write_for(
 
 
 def note_change(machine: Machine, unit: str) -> None:
-    """Note that a file is about to change which the present run of a service has read."""
+    """Record that a file that the current run of a service has read is about to change."""
     run = _run_of(machine, unit)
     if run:
         machine.write(_note(unit), run)
 
 
 def knows_its_files(machine: Machine, unit: str) -> bool:
-    """Return whether no file has changed since a service started or read them again."""
+    """Return whether no file has changed since a service started or reloaded them."""
     note = machine.read(_note(unit))
     return not note or note != _run_of(machine, unit)
 
 
 def reload(machine: Machine, unit: str) -> None:
-    """Let a service that runs read its files again."""
+    """Reload the files of a running service."""
     machine.run("systemctl", "reload", unit)
     machine.write(_note(unit), "")
 
@@ -190,7 +190,7 @@ def _run_of(machine: Machine, unit: str) -> str:
 class BootProgram:
     """A module of this package that a service runs once at every boot, and now.
 
-    `arguments` are the words for it, `unit_lines` say when systemd starts it.
+    `arguments` are its arguments, `unit_lines` say when systemd starts it.
     """
 
     def __init__(self, unit: str, module: str, arguments: tuple[str, ...], unit_lines: str) -> None:
@@ -200,15 +200,15 @@ class BootProgram:
         self._unit_lines = unit_lines
 
     def is_done(self, machine: Machine) -> bool:
-        """Return whether it has run since the boot, and will at the next one, as it is here."""
+        """Return whether its current version has run since the boot, and will at the next one."""
         files_are_right = all(machine.read(path) == text for path, text in self._files().items())
         return files_are_right and is_running(machine, self.unit)
 
     def start(self, machine: Machine) -> None:
-        """Install and run it; raises NotYet with its own words when it fails.
+        """Install and run it; raises NotYet with its last output if it fails.
 
-        The service counts as stopped before its files change: whatever interrupts this, it does not
-        pass for one that has run as they say now.
+        The service is stopped before its files change: after an interruption it does not count as
+        having run in its current version.
         """
         if machine.succeeds("systemctl", "is-active", "--quiet", self.unit):
             machine.run("systemctl", "stop", self.unit)

@@ -263,7 +263,7 @@ class TestLater:
         last = people.again("cpu", json.dumps(settings)).splitlines()[-1]
         people.root("head", "rmdir /fsx/home/carl")
         assert last.startswith(
-            "FAILED: homes: /fsx/home/carl belongs to the id 20007, now that of eve; fix: "
+            "FAILED: homes: /fsx/home/carl belongs to the id 20007, now the id of eve; fix: "
         )
 
     def test_who_leaves_is_locked_and_loses_no_file_and_no_record(self, people: People) -> None:

@@ -50,11 +50,11 @@ MODULES = """
     back_in_service
     takes_jobs
 """
-"""The file of each step, in the order in which independent ones begin."""
+"""The module of each step, in the order in which independent ones start."""
 
 
 def _step_in(name: str) -> type[NodeStep]:
-    """Return the step that a file of this folder defines: exactly one."""
+    """Return the one step that a module of this folder defines."""
     module = import_module(f"{__name__}.{name}")
     own = (each for each in vars(module).values() if isinstance(each, type))
     (step,) = (
@@ -67,5 +67,5 @@ STEPS = tuple(map(_step_in, MODULES.split()))
 
 
 def steps_for(node: Node) -> tuple[NodeStep, ...]:
-    """Return what this node needs, ready to run, with the user's own scripts around it."""
+    """Return the steps of this node, ready to run, with the user's own scripts around them."""
     return with_hooks(node, [step(node) for step in STEPS if step.applies_to(node)])

@@ -1,15 +1,15 @@
 """Job records: slurmdbd on the controller, before slurmctld starts for the first time.
 
-Required where the environment asks for it. A slurmctld that starts without its accounting keeps an
-identity of its own and refuses to start once accounting is there (CLUSTER ID MISMATCH), so a clear
-failure now costs less than a cluster without records.
+Required if the environment enables it. A slurmctld that starts without accounting creates its own
+cluster id and refuses to start once accounting is there (CLUSTER ID MISMATCH), so a clear failure
+now costs less than a cluster without records.
 
 The database is MariaDB on the same node, or a server outside the cluster. HyperPod's image has
-MariaDB; others get the distribution's. There is no password for it: slurmdbd runs as the user
-`slurm`, and MariaDB lets that user in through its socket (unix_socket authentication). What was
-saved of an earlier controller's records is loaded before slurmdbd starts, and numbers of jobs go on
-after those: sacct shows only the latest job of a number. Several controllers each run slurmdbd: one
-works, the other stands by.
+MariaDB; other images get the distribution's. It needs no password: slurmdbd runs as the user
+`slurm`, whom MariaDB authenticates through its socket (unix_socket authentication). The last backup
+of an earlier controller's records is loaded before slurmdbd starts, and job numbers continue after
+those: sacct shows only the latest job of a number. Several controllers each run slurmdbd: one is
+active, the other is a standby.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WITHOUT_DATABASE = (
 OURS = "# Written by slurmpod's lifecycle scripts; included by slurm.conf.\n"
 FIRST_JOB = "FirstJobId="
 MOST_JOBS = 0x03FF0000
-"""Slurm counts from 1 again from here on, unless MaxJobId says otherwise (slurm.conf)."""
+"""Slurm counts jobs from 1 again after this number, unless MaxJobId says otherwise (slurm.conf)."""
 
 ENCRYPTED = "SSL_CIPHER=HIGH"
 """What makes slurmdbd encrypt its connection. MariaDB's client library does so when any parameter
@@ -61,11 +61,11 @@ class Accounting(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether this is the controller of an environment that wants accounting."""
+        """Return whether this is the controller of an environment with accounting."""
         return super().applies_to(node) and node.settings.accounting
 
     def is_done(self) -> bool:
-        """Return whether slurmdbd answers with this configuration, whatever its password is."""
+        """Return whether slurmdbd answers with this configuration, whatever its password."""
         machine, settings = self.node.machine, self.node.settings
         addresses = self.node.controller_addresses()
         return (
@@ -78,7 +78,7 @@ class Accounting(NodeStep):
         )
 
     def apply(self) -> str:
-        """Make slurmdbd's account in the database or learn of it, then start slurmdbd."""
+        """Create slurmdbd's account in the database or read it from the secret; start slurmdbd."""
         machine, settings = self.node.machine, self.node.settings
         addresses = self.node.controller_addresses()
         account = self._given_account() if settings.database else self._local_account()
@@ -87,9 +87,9 @@ class Accounting(NodeStep):
         text = slurmdbd_conf(settings, addresses) + account
         write_for(machine, "slurmdbd", slurm.SLURMDBD_CONF, text, mode=0o600, owner=slurm.USER)
         is_old = not knows_its_files(machine, "slurmdbd")
-        units.start(machine, "slurmdbd", anew=is_old, wait=not self._stands_by())
+        units.start(machine, "slurmdbd", restart=is_old, wait=not self._stands_by())
         if self._stands_by():
-            return f"slurmdbd stands by for the one on {addresses[0]}"
+            return f"slurmdbd is a standby of the one on {addresses[0]}"
         if not machine.answers("localhost", slurm.SLURMDBD_PORT):
             reason = f"slurmdbd does not answer: {units.last_error(machine, 'slurmdbd')}"
             raise NotYet(reason, "look at /var/log/slurm/slurmdbd.log on the controller")
@@ -105,7 +105,7 @@ class Accounting(NodeStep):
         )
 
     def _stands_by(self) -> bool:
-        """Return whether this is the second controller: its slurmdbd answers when it takes over."""
+        """Return whether this is the second controller: its slurmdbd is a standby."""
         return self.node.instance.address != self.node.controller_addresses()[0]
 
     def _local_account(self) -> str:
@@ -130,7 +130,7 @@ class Accounting(NodeStep):
         return f"{FIRST_JOB}{first}\n" if 1 < first < MOST_JOBS else ""
 
     def _install_database(self) -> None:
-        """Install MariaDB; raises StepFailed where it can be had nowhere."""
+        """Install MariaDB; raises StepFailed if it is not available."""
         if not self.node.settings.node.has_way_out:
             raise StepFailed(
                 "MariaDB is not on this image, and the network is closed", WITHOUT_DATABASE
@@ -138,12 +138,12 @@ class Accounting(NodeStep):
         install(self.node.machine, PACKAGE, fix=WITHOUT_DATABASE)
 
     def _given_account(self) -> str:
-        assert self.node.settings.database  # noqa: S101  # the caller has looked
+        assert self.node.settings.database  # noqa: S101  # checked by the caller
         return account_lines(credentials(self.node.machine, self.node.settings.database))
 
 
 def slurmdbd_conf(settings: Settings, controllers: Sequence[str]) -> str:
-    """Return slurmdbd.conf but for its last lines, which say who connects to the database."""
+    """Return slurmdbd.conf without its last lines, the database login."""
     database = settings.database
     hosts = ["DbdHost=localhost"]
     if settings.multi_head:
@@ -168,7 +168,7 @@ def slurmdbd_conf(settings: Settings, controllers: Sequence[str]) -> str:
 
 
 def accounting_conf(settings: Settings, controllers: Sequence[str]) -> str:
-    """Return what slurm.conf includes: the addresses, as commands on other nodes need them too."""
+    """Return accounting.conf: the addresses, as commands on other nodes need them too."""
     backup = [f"AccountingStorageBackupHost={address}" for address in controllers[1:2]]
     if settings.multi_head and not settings.slurm.partitions:  # else slurmpod.conf has it
         backup += [f"SlurmctldPrimaryOnProg={TAKEOVER_PROGRAM}"]

@@ -1,6 +1,6 @@
-"""Idle nodes are checked by jobs, again and again: see slurmpod_checks.
+"""Regular checks of idle nodes by jobs: see slurmpod_checks.
 
-The controller has the program of a round, which a timer runs, and the batch script that brings its
+The controller has the program of a round, which a timer runs, and the batch script that carries its
 own program to a node. Results stay when the checks are switched off.
 """
 
@@ -23,7 +23,7 @@ from slurmpod_lifecycle.settings import Checks, Role
 from slurmpod_lifecycle.timers import TimedProgram
 
 SECONDS = 20
-"""How long somebody's job may wait for a round that sees it, and ends the check in its way."""
+"""How long a user's job may wait for the round that ends the check in its way."""
 
 FOLDER = "/usr/local/lib/slurmpod-checks"
 TEXT = """\
@@ -37,7 +37,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 class ActiveChecks(NodeStep):
-    """A timer lets idle nodes be checked, and takes those at fault out of service."""
+    """A timer has idle nodes checked and takes faulty ones out of service."""
 
     name = "active_checks"
     roles = frozenset({Role.CONTROLLER})
@@ -46,17 +46,17 @@ class ActiveChecks(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether the environment asks for checks."""
+        """Return whether the environment enables the checks."""
         return super().applies_to(node) and node.settings.checks is not None
 
     @classmethod
     def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
-        """Return that all files go, the timer first."""
+        """Return the removal of all files, the timer first."""
         del machine
         return dict.fromkeys((*_program().files(), str(PATH)))
 
     def is_done(self) -> bool:
-        """Return whether the timer runs this very program, with these settings."""
+        """Return whether the timer runs the current program with these settings."""
         machine = self.node.machine
         return machine.read(str(PATH)) == self._settings() and _program().is_done(machine)
 
@@ -68,7 +68,7 @@ class ActiveChecks(NodeStep):
         return f"idle nodes are checked every {self._checks().every_hours} hours"
 
     def _checks(self) -> Checks:
-        assert self.node.settings.checks  # noqa: S101  # applies_to has looked
+        assert self.node.settings.checks  # noqa: S101  # checked by applies_to
         return self.node.settings.checks
 
     def _settings(self) -> str:
@@ -93,7 +93,7 @@ class ActiveChecks(NodeStep):
 
 
 def accelerator_kind(node: Node, group: str) -> str:
-    """Return the kind that all types of a group have; empty where one has none, or is unknown."""
+    """Return the accelerator kind that all types of a group have; empty without one."""
     options = node.settings.node
     types = [options.hardware.get(each) for each in options.instance_types.get(group, ())]
     kinds = {each.accelerator_kind if each else "" for each in types}
@@ -116,7 +116,7 @@ def _program() -> TimedProgram:
 
 
 def _package(package: Path) -> dict[str, str]:
-    """Return a package's files: the bundle's copy does not outlive a reboot."""
+    """Return a package's files, copied because the bundle does not outlive a reboot."""
     return {
         f"{FOLDER}/{path.relative_to(package.parent).as_posix()}": path.read_text(encoding="utf-8")
         for path in sorted(package.glob("*.py"))

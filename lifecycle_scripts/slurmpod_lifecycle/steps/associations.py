@@ -1,12 +1,12 @@
-"""QOS, accounts and their limits, as the environment names them, in Slurm's accounting database.
+"""QOS, accounts and their limits from the environment, in Slurm's accounting database.
 
-What people made by hand stays: an option that the environment does not know, a QOS, an account or a
-user that it does not name. Where limits are enforced nobody runs jobs who is in no account, so
-everybody whom the controller knows gets into the accounts: the environment's users as it says (see
-`people_plan`), the image's user into all of them, and whoever is in none yet.
+Manual changes stay: options that the environment does not know, and QOS, accounts and users that it
+does not name. With enforced limits only users with an account can run jobs, so all users that the
+controller knows get accounts: the environment's users as configured (see `people_plan`), the
+image's user all of them, and users without any account too.
 
 Nothing is removed: job records keep their owners. An account that a user no longer has, and all
-accounts of somebody who left, take no more jobs of theirs; jobs that are there go on.
+accounts of a former user, accept no more jobs of theirs; existing jobs continue.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from slurmpod_lifecycle.steps.user_folder import USER
 from slurmpod_lifecycle.steps.users import former_users
 
 FIRST_UID, LAST_UID = 1000, 59_999
-"""Ordinary users of Debian and Ubuntu (Debian policy, 9.2.2)."""
+"""The ids of ordinary users of Debian and Ubuntu (Debian policy, 9.2.2)."""
 
 QOS_OPTIONS = (
     "Priority",
@@ -38,7 +38,7 @@ QOS_OPTIONS = (
 )
 ACCOUNT_OPTIONS = ("ParentName", "Fairshare", "QOS", "DefaultQOS", "GrpTRES")
 NEW_QOS: Row = {"Priority": "0", "PreemptMode": "cluster"}
-"""How sacctmgr shows a QOS that has just been made."""
+"""sacctmgr's output for a new QOS."""
 
 Change = tuple[str, ...]
 """The arguments of one sacctmgr command."""
@@ -67,7 +67,7 @@ class Associations(NodeStep):
         return not self._plan()
 
     def apply(self) -> str:
-        """Make the changes; raises NotYet while slurmctld has not registered its cluster."""
+        """Run the changes; raises NotYet while slurmctld has not registered its cluster."""
         plan = self._plan()
         for change in plan:
             slurm.command(self.node.machine, "sacctmgr", "--immediate", "--quiet", *change)
@@ -88,7 +88,7 @@ class Associations(NodeStep):
         return plan + user_plan(wanted.accounts, sorted(others), shown, here)
 
     def _people(self) -> set[str]:
-        """Return whom the controller knows, and whom the directory lets in."""
+        """Return the users that the controller knows, and those that the directory allows."""
         machine, directory = self.node.machine, self.node.settings.access.directory
         people = set(ordinary_users(machine.run("getent", "passwd")))
         return (
@@ -108,7 +108,7 @@ class Associations(NodeStep):
 
 
 def qos_plan(wanted: Mapping[str, Mapping[str, Value]], shown: Sequence[Row]) -> list[Change]:
-    """Return what makes the QOS as wanted: all exist before one is to preempt another."""
+    """Return the commands for the QOS: all exist before one may preempt another."""
     by_name = {row["Name"]: row for row in shown}
     made = [("add", "qos", name) for name in sorted(wanted) if name not in by_name]
     plan: list[Change] = list(made)
@@ -121,7 +121,7 @@ def qos_plan(wanted: Mapping[str, Mapping[str, Value]], shown: Sequence[Row]) ->
 def account_plan(
     wanted: Sequence[Account], described: Sequence[Row], shown: Sequence[Row], here: str
 ) -> list[Change]:
-    """Return what makes the accounts as wanted; `wanted` has parents before their children."""
+    """Return the commands for the accounts; `wanted` has parents before their children."""
     descriptions = {row["Account"]: row["Description"] for row in described}
     by_name = {row["Account"]: row for row in shown if not row["User"]}
     plan: list[Change] = []
@@ -139,14 +139,14 @@ def account_plan(
 
 
 def _as_stored(description: str) -> str:
-    """Return a description as sacctmgr stores it: ASCII letters in lower case, others untouched."""
+    """Return a description as sacctmgr stores it: ASCII letters in lower case, others unchanged."""
     return description.encode().lower().decode()
 
 
 def user_plan(
     accounts: Sequence[Account], people: Sequence[str], shown: Sequence[Row], here: str
 ) -> list[Change]:
-    """Return what lets people run jobs: the image's user in all accounts, others if in none."""
+    """Return the commands that put the image's user, and users without any, into all accounts."""
     plan: list[Change] = []
     for person in people:
         has = {row["Account"] for row in shown if row["User"] == person}
@@ -161,7 +161,7 @@ def user_plan(
 
 
 def ordinary_users(passwd: str) -> list[str]:
-    """Return the names of people, from the output of `getent passwd`."""
+    """Return the names of ordinary users in the output of `getent passwd`."""
     entries = (line.split(":") for line in passwd.splitlines())
     return sorted(
         entry[0]
@@ -178,9 +178,9 @@ def people_plan(
     entries: Sequence[Row],
     here: str,
 ) -> list[Change]:
-    """Return what makes the users as wanted; `former` are those who left.
+    """Return the commands for the users; `former` are those who left.
 
-    `shown` are the associations there are, `entries` the users as a whole.
+    `shown` are the existing associations, `entries` the users themselves.
     """
     by_user = {row["User"]: row for row in entries}
     fresh = {account.name: _fresh(account) for account in accounts}
@@ -199,7 +199,7 @@ def people_plan(
 
 
 def _fresh(account: Account) -> Row:
-    """Return how sacctmgr shows a user who has just been put into an account."""
+    """Return sacctmgr's output for a user who has just been added to an account."""
     qos, default = account.options.get("QOS", ()), account.options.get("DefaultQOS", "")
     return {"Fairshare": "1", "QOS": ",".join(qos), "DefaultQOS": str(default)}
 
@@ -224,7 +224,7 @@ def _options(
 
 
 def _barred(user: User, rows: dict[str, Row], known: dict[str, Row], here: str) -> Iterator[Change]:
-    """Close the environment's accounts that the user does not have; those made by hand stay."""
+    """Close the environment's accounts that the user no longer has; manual ones stay."""
     wanted = {association.account for association in user.associations}
     for account, row in rows.items():
         if account in known and account not in wanted and _is_open(row):
@@ -232,7 +232,7 @@ def _barred(user: User, rows: dict[str, Row], known: dict[str, Row], here: str) 
 
 
 def _whole(user: User, rows: dict[str, Row], entry: Row, here: str) -> Iterator[Change]:
-    """Set what is a user's in all accounts."""
+    """Set a user's options that apply to all accounts."""
     default = user.associations[0].account if user.associations else ""
     if rows and default and entry.get("DefaultAccount") != default:
         yield (

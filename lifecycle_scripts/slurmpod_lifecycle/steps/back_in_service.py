@@ -1,8 +1,8 @@
-"""A drain of the health checks ends with the fault: a new instance does not inherit it.
+"""Undoes a drain of the health checks once the fault is gone: a new instance does not inherit it.
 
 Slurm knows nodes by name, and HyperPod gives the name to the instance that replaces a bad one. Only
-drains of the health checks, known by their reason, are undone, and only where all checks pass. What
-a check of idle nodes has found stays, as these cannot see it.
+drains of the health checks, known by their reason, are undone, and only if all checks pass. The
+finding of a check of idle nodes stays, as the health checks cannot see that fault.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FIX = "run 'slurmpod-health' on the node for what is wrong with it, or have it r
 
 
 class BackInService(NodeStep):
-    """A worker that is good takes jobs, although it, or the one before it, had drained itself."""
+    """A good worker takes jobs, although it, or the instance before it, had drained itself."""
 
     name = "back_in_service"
     roles = frozenset({Role.WORKER})
@@ -28,11 +28,11 @@ class BackInService(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether the environment asks for health checks."""
+        """Return whether the environment enables health checks."""
         return super().applies_to(node) and node.settings.node.health_checks
 
     def is_done(self) -> bool:
-        """Return whether the checks have not drained it, as far as Slurm knows this node yet."""
+        """Return whether the checks have not drained this node, if Slurm knows it already."""
         show = ("--oneliner", "show", "node", self.node.name)
         try:
             state = read_state(slurm.command(self.node.machine, "scontrol", *show))
@@ -41,6 +41,6 @@ class BackInService(NodeStep):
         return not (state and state.is_drained_by_health)
 
     def apply(self) -> str:
-        """Let the checks themselves end the drain; raises NotYet while one of them fails."""
+        """Let the checks undo the drain; raises NotYet while one of them fails."""
         self.node.machine.run(COMMAND, "--resume", fix=FIX)
         return f"{self.node.name} takes jobs: its checks pass"

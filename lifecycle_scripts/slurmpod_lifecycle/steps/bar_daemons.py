@@ -1,8 +1,8 @@
-"""Bars the daemon that must not run on a node of this role.
+"""Blocks the daemon that must not run on a node of this role.
 
 The image has the units of all daemons on all nodes. slurmd's unit removes /opt/slurm/etc/slurm.conf
-before it starts, as a configless node should have none: started on the controller, by hand or by
-mistake, it would delete the cluster's configuration.
+before it starts, as a configless node should have none: started on the controller by mistake, it
+would delete the cluster's configuration.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from slurmpod_lifecycle.settings import Role
 BARRED = {Role.CONTROLLER: "slurmd", Role.LOGIN: "slurmctld", Role.WORKER: "slurmctld"}
 
 DROP_IN = """\
-# This daemon must not run on this node: an assertion that never holds refuses every start.
+# This daemon must not run on this node: an assertion that never holds prevents every start.
 [Unit]
 AssertPathExists=/run/this-daemon-must-not-run-on-this-node
 """

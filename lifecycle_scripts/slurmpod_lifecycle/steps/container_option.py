@@ -1,4 +1,4 @@
-"""`srun --container-image` is there: what the user sees of `containers`, once Slurm is up."""
+"""Checks that `srun --container-image` exists: the result of `containers`, once Slurm is up."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ class ContainerOption(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether the environment asks for containers."""
+        """Return whether the environment enables containers."""
         return super().applies_to(node) and node.settings.node.containers
 
     def apply(self) -> str:
         """Ask srun; raises NotYet while it does not know the option.
 
-        Commands on a node that slurm.conf does not list yet know nothing of it: that comes minutes
-        after the scripts have ended, so that nobody waits for it here.
+        Commands on a node that slurm.conf does not list yet do not know it: the node is listed
+        minutes after the scripts have ended, so this step does not wait for it.
         """
         try:
-            told = slurm.command(self.node.machine, "srun", "--help")
+            printed = slurm.command(self.node.machine, "srun", "--help")
         except CommandFailed as error:
-            told, why = "", error.reason
+            printed, why = "", error.reason
         else:
             why = f"srun knows no {OPTION} on this node"
-        if OPTION in told:
+        if OPTION in printed:
             return f"srun knows {OPTION}"
         if not units.is_running(self.node.machine, "slurmd") and not_listed(self.node.machine):
             return f"warning: slurm.conf does not list {self.node.name} yet: {why}"

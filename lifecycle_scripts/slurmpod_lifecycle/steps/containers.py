@@ -1,16 +1,16 @@
-"""enroot with pyxis, for `srun --container-image`: what the image has stays.
+"""enroot with pyxis, for `srun --container-image`; the image's own setup stays.
 
-HyperPod's current images have both; others get the packages that the environment names. pyxis comes
-before slurmd starts, as the controller's plugstack.conf requires it on every node: a job that asks
-for a container fails where it is missing, and is not silently run without. So does every other job:
-hence the step is required.
+HyperPod's current images have both; others get the packages that the environment names. pyxis is
+installed before slurmd starts, as the controller's plugstack.conf requires it on every node:
+without it a job that asks for a container fails, rather than run without one. So does every other
+job, which is why the step is required.
 
-plugstack.conf is one for all nodes, but pyxis' package has the library in a folder that is named
-after the architecture (its debian/rules): such a node gets a link to it at a path for all. pyxis
-stands in it inline, and once: slurmctld hands plugstack.conf to configless nodes, but no file that
-it includes by a path, and no pattern of files. Images load pyxis by such an include. Nodes without
-that file would not know `--container-image`; on nodes that have it, a second line would load pyxis
-twice.
+There is one plugstack.conf for all nodes, but pyxis' package has the library in a folder that is
+named after the architecture (its debian/rules): such a node gets a link to it at a path for all.
+pyxis is in plugstack.conf inline, and once: slurmctld sends plugstack.conf to configless nodes, but
+no file that it includes by a path, and no pattern of files. Images load pyxis by such an include.
+Nodes without that file would not know `--container-image`; on nodes that have it, a second line
+would load pyxis twice.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from slurmpod_lifecycle.steps.slurmctld import complete_slurm_conf
 
 PLUGSTACK = f"{slurm.CONFIGURATION}/plugstack.conf"
 IN_FORCE = f"{PLUGSTACK}.in-force"
-"""A copy of what slurmctld hands to the nodes, or will from its first start on."""
+"""A copy of the file that slurmctld sends to the nodes, or will from its first start on."""
 
 PLUGIN_FOLDERS = ("/usr/local/lib/slurm", "/opt/slurm/lib", "/usr/lib")
-"""Where it may be; the first that has it counts, and has the link."""
+"""Possible paths of the library; the first that exists counts, and holds the link."""
 
 OF_ONE_ARCHITECTURE = "-linux-gnu/"
-"""In the paths of such folders (Debian's multiarch)."""
+"""The architecture in the paths of such folders (Debian's multiarch)."""
 
 PLUGIN = "spank_pyxis.so"
 _INCLUDE = re.compile(r"^\s*include\s+(\S+)\s*$", re.IGNORECASE)
 
 
 class Containers(NodeStep):
-    """Both are there, and Slurm loads pyxis on every node, once."""
+    """enroot and pyxis are installed, and Slurm loads pyxis on every node, once."""
 
     name = "containers"
     roles = frozenset(Role)
@@ -48,11 +48,11 @@ class Containers(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether the environment asks for containers."""
+        """Return whether the environment enables containers."""
         return super().applies_to(node) and node.settings.node.containers
 
     def is_done(self) -> bool:
-        """Return whether nothing is missing, and the nodes have been told."""
+        """Return whether nothing is missing, and the nodes have the configuration."""
         library = self._library()
         if library is None or OF_ONE_ARCHITECTURE in library or not self._has_enroot():
             return False
@@ -89,7 +89,7 @@ class Containers(NodeStep):
             raise StepFailed(f"this image has no {name}", f"{package}, or use an image that has it")
 
     def _linked(self, library: str) -> str:
-        """Return the path at which all nodes have the library, after making the link."""
+        """Return the path of the library that is common to all nodes, after making the link."""
         path = f"{PLUGIN_FOLDERS[0]}/{PLUGIN}"
         self.node.machine.run("mkdir", "-p", PLUGIN_FOLDERS[0])
         self.node.machine.run("ln", "--symbolic", "--force", library, path)
@@ -98,7 +98,7 @@ class Containers(NodeStep):
     def _hand_out(self, library: str) -> None:
         """Write plugstack.conf, and let a running slurmctld send it to the nodes.
 
-        HyperPod may write it together with slurm.conf, late; NotYet until then.
+        HyperPod may write it together with slurm.conf, late; raises NotYet until then.
         """
         machine = self.node.machine
         complete_slurm_conf(self.node)
@@ -122,10 +122,10 @@ class Containers(NodeStep):
         return [machine.read(path) or "" for path in sorted(found.splitlines())]
 
     def _library(self) -> str | None:
-        """Return the path of pyxis' library, None where the image has none.
+        """Return the path of pyxis' library, or None if the image has none.
 
-        Links below the folders are not followed: `find` fails at those that lead back to where they
-        are, which development packages bring, and modules link to the sources of the kernel.
+        Links below the folders are not followed: `find` fails at cyclic ones, which development
+        packages contain, and modules link to the sources of the kernel.
         """
         machine = self.node.machine
         folders = [each for each in PLUGIN_FOLDERS if machine.succeeds("test", "-d", each)]
@@ -139,9 +139,9 @@ class Containers(NodeStep):
 def with_pyxis(text: str, library: str, files_of: Callable[[str], Sequence[str]]) -> str:
     """Return plugstack.conf with one line for pyxis, the last one.
 
-    `files_of` returns the texts of the files that a pattern names. What else is in a file that
-    loads pyxis moves into plugstack.conf with it; other includes stay. Options that the image gives
-    pyxis are kept.
+    `files_of` returns the texts of the files that a pattern names. The other contents of a file
+    that loads pyxis move into plugstack.conf with it; other includes stay. Options that the image
+    gives pyxis are kept.
     """
     lines = [line for each in text.splitlines() for line in _inlined(each, files_of)]
     loading = [line for line in lines if _loads_pyxis(line)]
@@ -151,7 +151,7 @@ def with_pyxis(text: str, library: str, files_of: Callable[[str], Sequence[str]]
 
 
 def _inlined(line: str, files_of: Callable[[str], Sequence[str]]) -> list[str]:
-    """Return the lines that an include stands for, if one of them loads pyxis; else the line."""
+    """Return the lines of an include, if one of them loads pyxis; else the include itself."""
     match = _INCLUDE.match(line)
     if match is None:
         return [line]

@@ -1,8 +1,8 @@
-"""A timer that gives slurmdbd a password that has changed: see `renew_password`.
+"""A timer that gives slurmdbd a changed password: see `renew_password`.
 
-It does not react to errors: connections that slurmdbd has open go on with the old password,
-so that it fails first for somebody who asks for records. The program is a copy of these scripts in
-a folder that stays; the folder of the bundle is in /tmp.
+It does not react to errors: slurmdbd's open connections continue with the old password, so that the
+first failure would be a user's query. The program is a copy of these scripts in a permanent folder;
+the bundle's folder is in /tmp.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ INTERVAL_MINUTES = 5
 SERVICE_TEXT = f"""\
 # Written by slurmpod's lifecycle scripts.
 [Unit]
-Description=Give slurmdbd the password that the database has now
+Description=Update the database password of slurmdbd
 After=network-online.target
 
 [Service]
@@ -39,7 +39,7 @@ ExecStart=/usr/bin/env python3 -m slurmpod_lifecycle.renew_password
 TIMER_TEXT = f"""\
 # Written by slurmpod's lifecycle scripts.
 [Unit]
-Description=Look whether the password of the database has changed
+Description=Check the database password for changes
 
 [Timer]
 OnActiveSec={INTERVAL_MINUTES}min
@@ -59,12 +59,12 @@ class DatabasePassword(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether this is a controller of a cluster with a database outside of it."""
+        """Return whether this is a controller of a cluster with an outside database."""
         settings = node.settings
         return super().applies_to(node) and settings.accounting and settings.database is not None
 
     def is_done(self) -> bool:
-        """Return whether the timer runs, and runs these very scripts."""
+        """Return whether the timer runs the current scripts."""
         machine = self.node.machine
         return (
             machine.read(units.unit_path(UNIT)) == SERVICE_TEXT
@@ -74,7 +74,7 @@ class DatabasePassword(NodeStep):
         )
 
     def apply(self) -> str:
-        """Copy the scripts to where they stay, and start the timer."""
+        """Copy the scripts to their permanent folder, and start the timer."""
         machine = self.node.machine
         machine.run("mkdir", "-p", FOLDER)
         for name in COPIED:
@@ -82,7 +82,7 @@ class DatabasePassword(NodeStep):
             machine.run("cp", "-r", str(SCRIPTS / name), FOLDER)
         machine.write(TIMER_PATH, TIMER_TEXT)
         units.add_unit(machine, UNIT, SERVICE_TEXT)
-        units.start(machine, TIMER, anew=True)
+        units.start(machine, TIMER, restart=True)
         return f"slurmdbd learns of a new password within {INTERVAL_MINUTES} minutes"
 
 

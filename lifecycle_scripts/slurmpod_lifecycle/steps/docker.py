@@ -1,11 +1,11 @@
 """Docker on workers and login nodes: to build images, and for jobs that start containers by hand.
 
-HyperPod's image has it; others get the distribution's. Optional: pyxis does without it.
+HyperPod's image has it; others get the distribution's. Optional: pyxis works without it.
 
-Docker takes another folder for its data only when it starts, not by a reload (dockerd, "Daemon
-configuration file"), and live-restore keeps no container over such a change. Containers that run
-go on, therefore, and the folder waits for Docker's next start. At a boot Docker waits for the disks
-of the node: before, the folder would be made on the root disk, and a mount would hide it.
+Docker changes its data folder only at a start, not by a reload (dockerd, "Daemon configuration
+file"), and live-restore keeps no container over such a change. So running containers continue, and
+the new folder is used from Docker's next start on. At a boot Docker waits for the disks of the
+node: otherwise the folder would be created on the root disk, hidden by a mount.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Docker(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether the environment asks for containers."""
+        """Return whether the environment enables containers."""
         return super().applies_to(node) and node.settings.node.containers
 
     def is_done(self) -> bool:
@@ -53,7 +53,7 @@ class Docker(NodeStep):
     def apply(self) -> str:
         """Configure it, install it if it is missing, and start it.
 
-        Raises StepFailed where it can be had nowhere.
+        Raises StepFailed if it is not available.
         """
         machine = self.node.machine
         missing = not machine.succeeds("which", "docker")
@@ -67,13 +67,13 @@ class Docker(NodeStep):
             install(machine, PACKAGE)
         is_old = not knows_its_files(machine, "docker")
         is_in_use = is_old and self._has_containers()
-        units.start(machine, "docker", anew=is_old and not is_in_use)
+        units.start(machine, "docker", restart=is_old and not is_in_use)
         if is_in_use:
             return "warning: containers run; Docker uses its new folder from its next start on"
         return f"{'added Docker' if missing else 'the image has Docker'}; it runs"
 
     def _has_containers(self) -> bool:
-        """Return whether a restart would end somebody's containers."""
+        """Return whether a restart would end running containers."""
         machine = self.node.machine
         is_up = machine.succeeds("systemctl", "is-active", "--quiet", "docker")
         return is_up and bool(machine.run("docker", "ps", "--quiet").strip())

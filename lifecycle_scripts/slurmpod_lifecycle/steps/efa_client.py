@@ -1,9 +1,9 @@
 """Lustre's client over EFA, for file systems with EFA and instance types that have it.
 
-Optional: without it the same data come over TCP, slower, and the report says why. Nothing is
-fetched: FSx's client with EFA and the EFA driver are on the image (FSx for Lustre user guide,
-"Configuring EFA clients": Ubuntu 22.04 or newer with kernel 6.8 or newer), or they are not. An
-image that sets its client up by FSx's own service keeps that.
+Optional: without it the data go over TCP, slower, and the report says why. Nothing is installed:
+FSx's client with EFA and the EFA driver are on the image (FSx for Lustre user guide, "Configuring
+EFA clients": Ubuntu 22.04 or newer with kernel 6.8 or newer), or they are not. An image that
+configures its client with FSx's own service keeps that.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from slurmpod_lifecycle.units import BootProgram
 
 UNIT = "slurmpod-efa-client"
 UNIT_OF_FSX = "configure-efa-fsx-lustre-client"
-"""The service that the set-up script in FSx's documentation installs."""
+"""The service that the setup script in FSx's documentation installs."""
 
 UNIT_LINES = """\
 Description=EFA interfaces for Lustre's client
 Wants=network-online.target
 After=network-online.target"""
-"""What is mounted waits for it by its entry in /etc/fstab: see `mount_fsx`."""
+"""Mounts wait for it through their entries in /etc/fstab: see `mount_fsx`."""
 
 WITHOUT_EFA = ("trn2.", "trn2u.")
-"""Instance types with EFA that FSx does not support it for."""
+"""Instance types with EFA that FSx does not support."""
 
 NEEDED = {
     "lnetctl": ("which", "lnetctl"),
@@ -55,7 +55,7 @@ class EfaClient(NodeStep):
         return has_efa and not _instance_type(node).startswith(WITHOUT_EFA)
 
     def is_done(self) -> bool:
-        """Return whether the interfaces are there, and will be after a reboot."""
+        """Return whether the interfaces exist, and will after a reboot."""
         machine = self.node.machine
         if _image_does_it(machine):
             return units.is_running(machine, UNIT_OF_FSX)
@@ -64,12 +64,12 @@ class EfaClient(NodeStep):
     def apply(self) -> str:
         """Configure the client, now and at every boot.
 
-        Raises StepFailed for all that is wrong, at once: mounting waits for this step.
+        Raises StepFailed for any problem, at once: mounting waits for this step.
         """
         machine = self.node.machine
         try:
             if _image_does_it(machine):
-                units.start(machine, UNIT_OF_FSX, anew=True)
+                units.start(machine, UNIT_OF_FSX, restart=True)
                 return f"Lustre goes over EFA by the image's {UNIT_OF_FSX}"
             _check_image(machine)
             self._program().start(machine)
@@ -83,7 +83,7 @@ class EfaClient(NodeStep):
 
 
 def _instance_type(node: Node) -> str:
-    """Return the type as EC2 writes it, without `ml.`; empty where the firmware does not tell."""
+    """Return EC2's type without `ml.`, or an empty text if the firmware does not have it."""
     return (node.machine.read(PRODUCT_NAME) or "").strip()
 
 

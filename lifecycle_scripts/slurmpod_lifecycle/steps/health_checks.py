@@ -1,9 +1,9 @@
-"""Workers check themselves before and after every job, when Slurm asks them: see slurmpod_health.
+"""Health checks of workers before and after every job, run by Slurm: see slurmpod_health.
 
-The checks are on every worker's own disk, with what the node should have and the programs that
-Slurm looks for there; `slurm_settings` lets it look. A scratch folder counts only where it is a
-disk of its own by now, and a file system of HyperPod's only where it is mounted by now: a new one
-is not, on nodes that are older. Optional, as a node that has no checks yet takes jobs all the same.
+The checks are on every worker's own disk, with the node's expected hardware and the programs that
+Slurm looks for there; `slurm_settings` names these in slurm.conf. A scratch folder is checked only
+if it is a separate disk by now, and a file system of HyperPod's only if it is mounted by now: a new
+one is not, on older nodes. Optional, as a node without checks still takes jobs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FREE_MIB_ON_ROOT = 1024
 
 
 class HealthChecks(NodeStep):
-    """The checks are there."""
+    """The checks are installed."""
 
     name = "health_checks"
     roles = frozenset({Role.WORKER})
@@ -34,22 +34,22 @@ class HealthChecks(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether the environment asks for health checks."""
+        """Return whether the environment enables health checks."""
         return super().applies_to(node) and node.settings.node.health_checks
 
     @classmethod
     def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
-        """Return that all files go, the command first: without it, nothing is checked."""
+        """Return the removal of all files, the command first: without it nothing is checked."""
         del machine
         return dict.fromkeys((*reversed(worker_programs()), EXPECTATIONS, *_package()))
 
     def is_done(self) -> bool:
-        """Return whether all files say what they should."""
+        """Return whether all files are up to date."""
         machine = self.node.machine
         return all(machine.read(path) == text for path, text in self._files().items())
 
     def apply(self) -> str:
-        """Write the files, the command last: until it is there, nothing is checked."""
+        """Write the files, the command last: until it exists nothing is checked."""
         programs = worker_programs()
         for path, text in self._files().items():
             self.node.machine.write(path, text, mode=0o755 if path in programs else 0o644)
@@ -61,7 +61,7 @@ class HealthChecks(NodeStep):
 
 
 def expectations(node: Node) -> Expectations:
-    """Return what the checks compare the node with."""
+    """Return the hardware and folders that the checks expect."""
     settings, hardware = node.settings, node.hardware
     scratch = settings.node.scratch_path
     has_scratch = scratch is not None and source_at(node.machine, scratch) is not None
@@ -82,7 +82,7 @@ def expectations(node: Node) -> Expectations:
 
 
 def _package() -> dict[str, str]:
-    """Return the files of the checks: the bundle's copy does not outlive a reboot."""
+    """Return the files of the checks, copied because the bundle does not outlive a reboot."""
     package = Path(slurmpod_health.__file__).parent
     return {
         f"{FOLDER}/{path.relative_to(package.parent).as_posix()}": path.read_text(encoding="utf-8")

@@ -1,9 +1,8 @@
-"""Home directories: made once, wherever a node comes first, and never changed again.
+"""Home directories: created once, by whichever node is first, and never changed again.
 
-On shared storage many nodes start at once. Each makes a home under a name of its own, complete, and
-renames it: of several only the first succeeds, because no rename replaces a folder with files.
-There everybody gets a pair of keys, too, with which the user, but nobody else, can go from node to
-node.
+On shared storage many nodes start at once. Each creates a complete home under a temporary name and
+renames it: only the first one succeeds, because a rename replaces no folder with files. There every
+user also gets a key pair, with which only that user can go from node to node.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ fi
 chown -R -- "$owner" "$temporary"
 mv --no-target-directory -- "$temporary" "$home" || [ -d "$home" ]
 """
-"""It ends well, too, when another node was faster."""
+"""It succeeds, too, if another node was faster."""
 
 FIX = (
     "make the folder by hand, as its user's own; with root squash, name the controller in"
@@ -45,7 +44,7 @@ FIX = (
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a home below the folder of homes."""
+    """A user with a home in the folder of homes."""
 
     name: str
     uid: int
@@ -53,7 +52,7 @@ class Person:
 
 
 class Homes(NodeStep):
-    """Everybody has a home directory that nobody else can read."""
+    """Every user has a home directory that no other user can read."""
 
     name = "homes"
     roles = frozenset(Role)
@@ -61,18 +60,18 @@ class Homes(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether there are people."""
+        """Return whether there are users."""
         access = node.settings.access
         return super().applies_to(node) and bool(access.users or access.directory)
 
     def is_done(self) -> bool:
-        """Return whether everybody has a home."""
+        """Return whether every user has a home."""
         return not missing(self._people(), self._existing())
 
     def apply(self) -> str:
-        """Make the homes that are missing.
+        """Create the missing homes.
 
-        Raises StepFailed for one that belongs to somebody else. Where root may not make homes, only
+        Raises StepFailed for one that belongs to another user. If root may not create homes, only
         the controller fails: it is the node that may, if any.
         """
         access, machine, existing = self.node.settings.access, self.node.machine, self._existing()
@@ -92,7 +91,7 @@ class Homes(NodeStep):
             if self.node.role is Role.CONTROLLER:
                 raise StepFailed(error.reason, FIX) from None
             return f"warning: the controller has to make homes: {error.reason}"
-        return f"{len(people)} homes in {access.home_directory}, {len(lacking)} of them made now"
+        return f"{len(people)} homes in {access.home_directory}, {len(lacking)} of them new"
 
     def _make(self, person: Person) -> None:
         access = self.node.settings.access
@@ -133,9 +132,9 @@ def missing(people: Sequence[Person], existing: Mapping[str, int]) -> list[Perso
 
 
 def disputes(people: Sequence[Person], existing: Mapping[str, int], folder: str) -> list[str]:
-    """Return where a home belongs to another id, or the id of somebody new to another's home.
+    """Return the conflicts: a home with another id, or a new user's id that owns another home.
 
-    Who has a home can have further folders beside it.
+    A user with a home may own further folders next to it.
     """
     names = {person.uid: person.name for person in missing(people, existing)}
     found = []
@@ -145,5 +144,5 @@ def disputes(people: Sequence[Person], existing: Mapping[str, int], folder: str)
             found.append(f"{folder}/{person.name} belongs to the id {owner}, not {person.uid}")
     for name, owner in sorted(existing.items()):
         if owner in names:
-            found.append(f"{folder}/{name} belongs to the id {owner}, now that of {names[owner]}")
+            found.append(f"{folder}/{name} belongs to the id {owner}, now the id of {names[owner]}")
     return found

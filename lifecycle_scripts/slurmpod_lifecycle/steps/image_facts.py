@@ -1,8 +1,8 @@
-"""Facts of this node's image, for the report: images change, and steps break with them.
+"""Facts about this node's image, for the report: images change, and steps break with them.
 
-What HyperPod itself has put there is noted once, and the steps that change it name this one in
-their `needs`; a job may ask for it again, by `slurmpod-facts`. Nothing that is missing fails the
-node. A Lustre client for another kernel is reported: such an image has been upgraded in part.
+The facts of HyperPod's own setup are recorded once, and the steps that change it list this step in
+their `needs`; a job can query them again with `slurmpod-facts`. Missing facts never fail the node.
+A Lustre client for another kernel is reported: such an image has been upgraded in part.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from slurmpod_lifecycle.step import StepFailed
 OS_RELEASE = "/etc/os-release"
 SLURM = "/opt/slurm"
 KNOWN_SLURM = ("slurm-24.11", "slurm-25.11")
-"""What /opt/slurm leads to on HyperPod's images of January and of July 2026. Rehearsals run the
+"""The targets of /opt/slurm on HyperPod's images of January and of July 2026. Rehearsals run the
 first; of the second, the parameters of slurm.conf and plugins were compared."""
 REHEARSED_FOR = "ami-2026-07"
-"""The profile of HyperPod's image that these scripts are rehearsed with where none is named."""
+"""The default profile of HyperPod's image for rehearsals of these scripts."""
 NVIDIA = "/sys/module/nvidia/version"
 NEURON = "/sys/module/neuron/version"
 EFA = "/sys/module/efa/version"
@@ -49,14 +49,14 @@ SOURCE = Path(platform_facts.__file__).read_text(encoding="utf-8")
 
 
 class ImageFacts(NodeStep):
-    """A file with the versions that matter; null for what is not there."""
+    """A file with the versions that matter; null for missing ones."""
 
     name = "image_facts"
     roles = frozenset(Role)
     required = False
 
     def is_done(self) -> bool:
-        """Return whether the file says what is true, and there is nothing to tell of."""
+        """Return whether the file is up to date, without warnings."""
         machine = self.node.machine
         before, image = noted(machine.read(IMAGE_FACTS)), _Image(machine)
         return (
@@ -67,7 +67,7 @@ class ImageFacts(NodeStep):
         )
 
     def apply(self) -> str:
-        """Write the file and say the most important of it."""
+        """Write the file and return the most important facts."""
         machine = self.node.machine
         image = _Image(machine)
         found = _facts(image)
@@ -79,12 +79,12 @@ class ImageFacts(NodeStep):
         if others := _kernels_of_client(image):
             known.append(f"warning: the Lustre client is built for {', '.join(others)}")
         if found["slurm"] and found["slurm"] not in KNOWN_SLURM:
-            known.append("warning: nobody has tried these scripts with this Slurm")
-        return ", ".join(known) or "nothing is known of this image"
+            known.append("warning: these scripts are untested with this version of Slurm")
+        return ", ".join(known) or "no facts about this image"
 
 
 class _Image:
-    """A machine as one that is asked for the facts of its image; the same question only once."""
+    """A machine whose image can be queried; each query runs only once."""
 
     def __init__(self, machine: Machine) -> None:
         self.read = machine.read
@@ -103,7 +103,7 @@ def _program() -> str:
 
 
 def _facts(image: _Image) -> dict[str, object]:
-    """Return what the image has; nothing is changed, and nothing is asked of the network."""
+    """Return the facts of the image, without changes and without the network."""
     installed = _installed(image)
     return {
         "rehearsed_for": REHEARSED_FOR,
@@ -121,10 +121,10 @@ def _facts(image: _Image) -> dict[str, object]:
 
 
 def _kernels_of_client(image: _Image) -> list[str]:
-    """Return the kernels that the Lustre client is built for where none of them runs.
+    """Return the kernels that the Lustre client is built for, if none of them is running.
 
     Packages of its modules are named after the kernel (FSx for Lustre user guide, "Installing the
-    Lustre client"); modinfo looks among the modules of the kernel that runs.
+    Lustre client"); modinfo looks among the modules of the running kernel.
     """
     if _lustre_client(image):
         return []
@@ -149,7 +149,7 @@ def _folder_name(path: str | None) -> str | None:
 
 
 def _line(image: _Image, path: str) -> str | None:
-    """Return the first line of a file, without the sign of a comment."""
+    """Return the first line of a file, without its comment sign."""
     lines = (image.read(path) or "").splitlines()
     return lines[0].strip("# ") if lines else None
 
@@ -159,7 +159,7 @@ def _word(image: _Image, *command: str) -> str | None:
 
 
 def _installed(image: _Image) -> dict[str, str]:
-    """Return the versions of all packages that are installed."""
+    """Return the versions of all installed packages."""
     listed = image.said("dpkg-query", "--show", f"--showformat={FORM}") or ""
     lines = (line.split() for line in listed.splitlines())
     return {package: version for state, package, version in lines if state == "installed"}

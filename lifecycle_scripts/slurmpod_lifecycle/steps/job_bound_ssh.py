@@ -1,17 +1,18 @@
-"""Users may go to a worker by SSH only while a job of theirs runs there: pam_slurm_adopt(8).
+"""SSH to a worker only for users with a running job there: pam_slurm_adopt(8).
 
 The module looks for the extra step that PrologFlags=Contain gives every job, which `slurm_settings`
-sees to; jobs from before are unknown to it. It gives access, and no more: TaskPlugin stays
-task/none, which HyperPod's auto-resume needs, so that a session is not bound to what the job has.
+sets; earlier jobs are unknown to it. It controls access only: TaskPlugin stays task/none, which
+HyperPod's auto-resume needs, so that a session is not limited to the job's resources.
 
 With that flag Slurm starts no step on a node that was replaced under a job (24.11 to 25.11: slurmd
-waits in vain for REQUEST_LAUNCH_PROLOG, and drains itself): jobs cannot resume in place.
+times out waiting for REQUEST_LAUNCH_PROLOG and drains itself): jobs cannot resume in place.
 
 The line is the last one of sshd's account stack, as the module's documentation asks. root, the
-image's user and administrators get in before it.
+image's user and administrators are admitted before it.
 
-HyperPod's images are not known to have the module; it then comes from a package that the
-environment names. The step waits for no other: a node that cannot have it ends at once.
+HyperPod's images are not known to have the module; without it, it is installed from a package that
+the environment names. The step depends on no other: a node that cannot have the module fails at
+once.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ FIX = (
 
 
 class JobBoundSsh(NodeStep):
-    """sshd asks Slurm; required, as nobody would notice that a lock is missing."""
+    """sshd asks Slurm; required, as a missing access control would go unnoticed."""
 
     name = "job_bound_ssh"
     roles = frozenset({Role.WORKER})
@@ -49,20 +50,21 @@ class JobBoundSsh(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether the environment asks for it."""
+        """Return whether the environment enables it."""
         return super().applies_to(node) and node.settings.node.ssh_needs_job
 
     @classmethod
     def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
         """Return sshd's PAM file without our lines.
 
-        They would let nobody in: the environment no longer gives jobs what the module looks for.
+        They would admit no user: the environment no longer gives jobs the step that the module
+        looks for.
         """
         text = machine.read(PAM_FILE)
         return {PAM_FILE: None if text is None else without_lines(text)}
 
     def is_done(self) -> bool:
-        """Return whether the file says it already, with all who need no job."""
+        """Return whether the file has the lines already, with all exempt users."""
         text = self.node.machine.read(PAM_FILE) or ""
         module = _module_in(text)
         return module is not None and text == with_lines(text, module, self._exempt())
@@ -74,12 +76,12 @@ class JobBoundSsh(NodeStep):
         if text is None:
             raise StepFailed(f"this image has no {PAM_FILE}", FIX)
         machine.write(PAM_FILE, with_lines(text, self._find_module(), self._exempt()))
-        return f"SSH needs a job, but for {', '.join(self._exempt())}"
+        return f"SSH needs a job, except for {', '.join(self._exempt())}"
 
     def _find_module(self) -> str:
-        """Return the path of the module, after installing it where the image has none.
+        """Return the path of the module, after installing it if the image has none.
 
-        Raises StepFailed without any: PAM would refuse everybody for a module that it cannot load.
+        Raises StepFailed without one: PAM rejects all users for a module that it cannot load.
         """
         found = self._modules()
         if not found and install_artefact(self.node, ARTEFACT):
@@ -95,7 +97,7 @@ class JobBoundSsh(NodeStep):
         return sorted(found.split())
 
     def _exempt(self) -> tuple[str, ...]:
-        """Return who gets in without a job."""
+        """Return the users and groups that need no job."""
         admins = (user.name for user in self.node.settings.access.users if user.admin)
         return ("root", USER, *sorted(admins))
 

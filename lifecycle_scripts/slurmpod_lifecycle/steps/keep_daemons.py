@@ -1,8 +1,8 @@
-"""slurmctld and slurmdbd are started again when they die.
+"""Restarts slurmctld and slurmdbd when they die.
 
-Not every image's units are known to have `Restart=`: a controller that crashed, or that the kernel
-killed for its memory, would stay away until somebody looks. Jobs go on without it, but none starts.
-Both keep their state on disk; nothing is lost when they start again.
+Not every image's units are known to have `Restart=`: a controller that crashed, or was killed for
+its memory, would stay down until someone notices. Running jobs continue without it, but none
+starts. Both keep their state on disk; nothing is lost when they restart.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RestartSec=2
 
 
 class KeepDaemons(NodeStep):
-    """systemd starts the controller's daemons again, without end, unless somebody stopped them."""
+    """systemd restarts the controller's daemons, without a limit, unless a user stopped them."""
 
     name = "keep_daemons"
     roles = frozenset({Role.CONTROLLER})
@@ -36,7 +36,7 @@ class KeepDaemons(NodeStep):
         return are_written and not units.is_outdated(machine, *DAEMONS)
 
     def apply(self) -> str:
-        """Write the drop-ins; units that run already get them without a restart."""
+        """Write the drop-ins; running units get them without a restart."""
         for unit in DAEMONS:
             self.node.machine.write(_path(unit), DROP_IN)
         units.reload_if_needed(self.node.machine, *DAEMONS)
@@ -44,5 +44,5 @@ class KeepDaemons(NodeStep):
 
 
 def _path(unit: str) -> str:
-    """Return a drop-in beside the one of other steps, which may be about something else."""
+    """Return a drop-in next to those of other steps, which may have other purposes."""
     return units.drop_in_path(unit).replace("slurmpod.conf", "slurmpod-restart.conf")

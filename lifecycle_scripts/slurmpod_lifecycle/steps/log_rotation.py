@@ -1,9 +1,9 @@
-"""Logs that do not fill the disk: Slurm's and ours, by the image's own logrotate.
+"""Rotation of Slurm's logs and ours with the image's logrotate, so that they do not fill the disk.
 
-Slurm's files are rotated as slurm.conf(5) describes under LOGGING: SIGUSR2 lets the daemons open
-new ones. HyperPod has a rotation of the same files where it set Slurm up itself (SageMaker AI
-developer guide, "Slurm log rotations"); logrotate refuses a file that two configurations name, so
-whoever names one in /var/log/slurm first keeps them all.
+Slurm's files are rotated as slurm.conf(5) describes under LOGGING: at SIGUSR2 the daemons open new
+ones. HyperPod rotates the same files where it set up Slurm itself (SageMaker AI developer guide,
+"Slurm log rotations"). logrotate rejects a file that two configurations name, so the first one to
+name a file in /var/log/slurm keeps all of them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ OWN_LOGS = """
     delaycompress
 }
 """
-"""Written by `tee` while the scripts run, so that they cannot be renamed."""
+"""Written by `tee` while the scripts run, so they cannot be renamed."""
 
 
 class LogRotation(NodeStep):
@@ -70,12 +70,12 @@ class LogRotation(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether the environment leaves it to these scripts."""
+        """Return whether the environment leaves log rotation to these scripts."""
         return super().applies_to(node) and node.settings.node.rotate_logs
 
     @classmethod
     def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
-        """Return that its files go."""
+        """Return the removal of its file."""
         del machine
         return {PATH: None, CANDIDATE: None}
 
@@ -84,7 +84,7 @@ class LogRotation(NodeStep):
         return self.node.machine.read(PATH) == self._text()
 
     def apply(self) -> str:
-        """Let logrotate read the configuration, then give it to it."""
+        """Let logrotate check the configuration, then install it."""
         machine, text = self.node.machine, self._text()
         machine.write(CANDIDATE, text)
         try:

@@ -1,7 +1,7 @@
 """Logins of the environment's users, and the right to become root.
 
-Their keys are in a folder of root's on each node, beside those that users keep in their homes: what
-the environment takes away is gone, and nothing is written as root where users can write.
+Their keys are in a folder of root's on each node, in addition to those in the users' homes: a key
+removed from the environment is gone, and root writes nothing where users can write.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Logins(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether the environment has people, or had some."""
+        """Return whether the environment has users, or had some."""
         return super().applies_to(node) and has_people(node)
 
     def is_done(self) -> bool:
-        """Return whether all files say what they should, and there are no others."""
+        """Return whether all files are up to date, and there are no others."""
         machine, access = self.node.machine, self.node.settings.access
         wanted = key_files(access)
         return (
@@ -48,7 +48,7 @@ class Logins(NodeStep):
         )
 
     def apply(self) -> str:
-        """Write the keys, remove those of others, and let sshd and sudo know."""
+        """Write the keys, remove those of former users, and configure sshd and sudo."""
         machine, access = self.node.machine, self.node.settings.access
         wanted = key_files(access)
         for path in sorted(self._present() - set(wanted)):
@@ -63,14 +63,14 @@ class Logins(NodeStep):
         return f"{len(wanted)} users with keys, {admins} administrators"
 
     def _present(self) -> set[str]:
-        """Return the files of keys that there are."""
+        """Return the existing key files."""
         machine = self.node.machine
         if not machine.succeeds("test", "-d", KEYS):
             return set()
         return set(machine.run("find", KEYS, "-type", "f").splitlines())
 
     def _allow_sudo(self, text: str) -> None:
-        """Write the rules for sudo, which refuses everybody at a fault in them."""
+        """Write the rules for sudo, which rejects all users if they contain an error."""
         machine = self.node.machine
         machine.write(CANDIDATE, text, mode=0o440)
         try:
@@ -81,14 +81,14 @@ class Logins(NodeStep):
         machine.write(SUDOERS, text, mode=0o440)
 
     def _sshd_is_old(self) -> bool:
-        """Return whether sshd runs as it was configured before."""
+        """Return whether sshd runs with its current configuration."""
         machine = self.node.machine
         runs = machine.succeeds("systemctl", "is-active", "--quiet", "ssh")
         return runs and not units.knows_its_files(machine, "ssh")
 
 
 def key_files(access: Access) -> Mapping[str, str]:
-    """Return the file of keys for everybody who has some, by path."""
+    """Return the key file of every user with keys, by path."""
     return {
         f"{KEYS}/{user.name}": "".join(f"{key}\n" for key in user.ssh_keys)
         for user in access.users
@@ -97,6 +97,6 @@ def key_files(access: Access) -> Mapping[str, str]:
 
 
 def sudoers(access: Access) -> str:
-    """Return what sudo is told: administrators may do everything, without a password."""
+    """Return sudo's rules: administrators may run everything, without a password."""
     admins = (user.name for user in access.users if user.admin)
     return "".join(f"{line}\n" for line in [NOTE, *(f"{a} ALL=(ALL) NOPASSWD:ALL" for a in admins)])

@@ -1,11 +1,11 @@
 """Metrics of this node, sent to the environment's workspace: two exporters and an agent.
 
-Nobody's jobs need them: a node without metrics is reported and works. An image that has the
-packages is used as it is; otherwise they are installed, unless the network is closed.
+No job needs them: a node without metrics is reported and works. An image that has the packages is
+used as it is; otherwise they are installed, unless the network is closed.
 
 All three services listen on the node itself only, on ports that packaged services do not use: an
-image may have some of its own. Nothing is asked over the network, so that no port is open between
-nodes and no list of nodes has to be kept: each node sends its own metrics, from its first minute to
+image may have its own. Nothing is collected over the network, so that no port is open between nodes
+and no list of nodes has to be maintained: each node sends its own metrics, from its first minute to
 its last.
 """
 
@@ -64,12 +64,12 @@ KEPT = (
     "node_textfile_mtime_seconds|node_timex_(offset_seconds|sync_status)|node_vmstat_oom_kill|"
     "slurmpod_.+|DCGM_FI_PROF_.+"
 )
-"""The metrics that are sent: each costs, and a node exporter has several for every processor."""
+"""The metrics that are sent: each one costs, and a node exporter has several per processor."""
 
 WITHOUT_PRIVILEGES = "NoNewPrivileges=yes\nPrivateTmp=yes\nProtectHome=yes\nProtectSystem=strict"
 
 PACKAGES = ("prometheus", "prometheus-node-exporter")
-"""Debian's and Ubuntu's; each has a service of its name, which is not used."""
+"""The packages of Debian and Ubuntu; each has a service of the same name, which is not used."""
 
 PROGRAMS = (PROMETHEUS, PROMETHEUS_NODE_EXPORTER)
 PORTS = {
@@ -79,10 +79,10 @@ PORTS = {
 
 
 def agent_configuration(node: Node, metrics: MetricsSettings) -> str:
-    """Return what the agent is told, as JSON, which is YAML too.
+    """Return the agent's configuration as JSON, which is also YAML.
 
-    It is Prometheus with little history: the agent mode of later versions is missing from the one
-    that Ubuntu 22.04 has. Its local history serves for looking at a node by hand.
+    The agent is Prometheus with a short history: Ubuntu 22.04's version lacks the agent mode of
+    later ones. The local history is for inspecting a node by hand.
     """
     configuration = {
         "global": {
@@ -108,7 +108,7 @@ def agent_configuration(node: Node, metrics: MetricsSettings) -> str:
 
 
 def _labels(node: Node) -> dict[str, str]:
-    """Return whose metrics they are."""
+    """Return the labels that identify the node."""
     return {
         "cluster": node.settings.cluster_name,
         "group": node.instance.group,
@@ -119,7 +119,7 @@ def _labels(node: Node) -> dict[str, str]:
 
 
 def _relabelling() -> list[dict[str, Any]]:
-    """Keep the metrics in use, and of processors only how long they were idle."""
+    """Keep the metrics in use, and of processors only the idle time."""
     busy = "node_cpu_seconds_total;(iowait|irq|nice|softirq|steal|system|user)"
     return [
         {"source_labels": ["__name__"], "regex": KEPT, "action": "keep"},
@@ -128,7 +128,7 @@ def _relabelling() -> list[dict[str, Any]]:
 
 
 def exporter_unit(node: Node, metrics: MetricsSettings) -> str:
-    """Return our own exporter's unit: as root, because Lustre and the kernel's log ask for it."""
+    """Return the unit of our exporter, which runs as root for Lustre and the kernel's log."""
     words = ["/usr/bin/python3", "-m", "slurmpod_exporter", f"{TEXT_FILES}/slurmpod.prom"]
     words += [f"--every={metrics.scrape_seconds}"]
     words += ["--controller"] * (node.role is Role.CONTROLLER)
@@ -137,7 +137,7 @@ def exporter_unit(node: Node, metrics: MetricsSettings) -> str:
 
 
 def node_exporter_unit() -> str:
-    """Return the node exporter's unit, with the collectors that are in use."""
+    """Return the node exporter's unit, with the collectors in use."""
     words = [
         PROMETHEUS_NODE_EXPORTER,
         "--collector.disable-defaults",
@@ -153,7 +153,7 @@ def node_exporter_unit() -> str:
 
 
 def agent_unit() -> str:
-    """Return the unit of the agent that collects from the exporters and sends."""
+    """Return the unit of the agent that scrapes the exporters and sends the metrics."""
     words = [
         PROMETHEUS,
         f"--config.file={AGENT_CONFIGURATION}",
@@ -166,7 +166,7 @@ def agent_unit() -> str:
 
 
 def _unit(description: str, words: list[str], own: str) -> str:
-    """Return a unit that starts again whatever happens, and leaves the processors to jobs."""
+    """Return a unit that always restarts and leaves the processors to jobs."""
     return f"""\
 # Written by slurmpod's lifecycle scripts.
 [Unit]
@@ -197,12 +197,12 @@ class Metrics(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether the environment asks for metrics."""
+        """Return whether the environment enables metrics."""
         return super().applies_to(node) and node.settings.metrics is not None
 
     @classmethod
     def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
-        """Return that all files go, the services first, the one that sends before the others."""
+        """Return the removal of all files, the services first, of which the agent is the first."""
         del machine
         services = reversed(SERVICES)
         paths = (
@@ -224,8 +224,8 @@ class Metrics(NodeStep):
     def apply(self) -> str:
         """Install what is missing, write the files and start the services.
 
-        Services stop before their files change: whatever interrupts this, none of them goes on with
-        files of yesterday.
+        Services stop before their files change: an interruption never leaves one of them running
+        with an outdated file.
         """
         machine = self.node.machine
         if not self._has_programs():
@@ -252,7 +252,7 @@ class Metrics(NodeStep):
         return all(self.node.machine.succeeds("test", "-x", program) for program in PROGRAMS)
 
     def _install(self) -> None:
-        """Install the packages; their services never start, ours are others."""
+        """Install the packages; their own services never start, ours are separate."""
         machine = self.node.machine
         if not self._settings().may_install:
             raise StepFailed(
@@ -272,7 +272,7 @@ class Metrics(NodeStep):
         }
 
     def _units(self) -> Mapping[str, str]:
-        """Return the unit files by the names of the units, in the order in which they start."""
+        """Return the unit files by unit name, in the order in which they start."""
         return {
             EXPORTER: exporter_unit(self.node, self._settings()),
             NODE_EXPORTER: node_exporter_unit(),
@@ -280,12 +280,12 @@ class Metrics(NodeStep):
         }
 
     def _settings(self) -> MetricsSettings:
-        assert self.node.settings.metrics  # noqa: S101  # `applies_to` has looked
+        assert self.node.settings.metrics  # noqa: S101  # checked by `applies_to`
         return self.node.settings.metrics
 
 
 def _exporter() -> dict[str, str]:
-    """Return our exporter's files: the bundle's copy does not outlive a reboot."""
+    """Return our exporter's files, copied because the bundle does not outlive a reboot."""
     package = Path(slurmpod_exporter.__file__).parent
     return {
         f"{EXPORTER_FOLDER}/{path.relative_to(package.parent).as_posix()}": (

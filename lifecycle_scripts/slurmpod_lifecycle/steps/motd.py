@@ -1,6 +1,6 @@
-"""The message of the day: people read after an SSH login where they are, and what is where.
+"""The message of the day: where a user is after an SSH login, and what is where.
 
-A file of its own beside the image's messages (pam_motd(8) shows all in /etc/motd.d). Sessions of
+A separate file next to the image's messages (pam_motd(8) shows all in /etc/motd.d). Sessions of
 Systems Manager are no logins, and show none.
 """
 
@@ -16,7 +16,7 @@ PATH = "/etc/motd.d/slurmpod"
 
 PLACES = {
     Role.CONTROLLER: "The controller, which runs Slurm for everybody: please work elsewhere.",
-    Role.LOGIN: "A login node, to edit and submit: work for many processors goes into jobs.",
+    Role.LOGIN: "A login node, to edit and submit: please run larger work as jobs.",
     Role.WORKER: "A worker, whose processors belong to jobs.",
 }
 COMMANDS = """\
@@ -37,17 +37,17 @@ class Motd(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether the environment asks for it."""
+        """Return whether the environment enables it."""
         return super().applies_to(node) and node.settings.node.motd
 
     @classmethod
     def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
-        """Return that its file goes."""
+        """Return the removal of its file."""
         del machine
         return {PATH: None}
 
     def is_done(self) -> bool:
-        """Return whether it says what it should."""
+        """Return whether the file is up to date."""
         return self.node.machine.read(PATH) == message(self.node)
 
     def apply(self) -> str:
@@ -70,7 +70,7 @@ def message(node: Node) -> str:
 
 
 def _folders(node: Node) -> Iterator[tuple[str, str]]:
-    """Yield the folders that are worth knowing, and what they are."""
+    """Yield the folders worth knowing, with a description."""
     for file_system in node.settings.file_systems:
         yield file_system.mount_path, "shared by all nodes"
     for mount in node.settings.s3_mounts:

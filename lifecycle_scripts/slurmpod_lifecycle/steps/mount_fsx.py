@@ -2,11 +2,11 @@
 
 The options are those that AWS documents for FSx for Lustre ("Mounting your Amazon FSx file system
 automatically") and FSx for OpenZFS. The entries are in /etc/fstab, because HyperPod does not run
-these scripts at a reboot; `x-systemd.automount` mounts on first use, so that a file system that is
-late at boot time costs no node.
+these scripts at a reboot. `x-systemd.automount` mounts on first use, so that a file system that is
+late at boot costs no node.
 
-A file system with EFA waits for the services that configure EFA, else it comes up over TCP. It does
-not require them, as the same page has it: without EFA it is slower, without a mount of no use.
+A file system with EFA waits for the services that configure EFA, otherwise it would use TCP. It
+does not require them, as on the same page: without EFA it is slower, without a mount useless.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PORTS = {Kind.LUSTRE: "TCP 988 and 1018-1023", Kind.OPENZFS: "TCP 2049"}
 
 
 class MountFsx(NodeStep):
-    """The FSx file systems at the paths that the environment names, but for HyperPod's own."""
+    """The FSx file systems at the paths of the environment, except HyperPod's own."""
 
     name = "mount_fsx"
     roles = frozenset(Role)
@@ -69,10 +69,9 @@ class MountFsx(NodeStep):
 
 
 def check_usable(node: Node, file_system: FileSystem) -> None:
-    """Write and remove a small file; raises NotYet when that fails or the folder is no mount.
+    """Write and remove a small file; raises NotYet if that fails or the folder is no mount.
 
-    Nothing is written where root may not write. The folder is entered first: that mounts a file
-    system that waits for its first use.
+    Nothing is written where root may not write. Entering the folder first triggers its automount.
     """
     machine, folder, fix = node.machine, file_system.mount_path, _fix(file_system)
     machine.run("stat", f"{folder}/.", fix=fix)
@@ -101,7 +100,7 @@ def with_entry(fstab: str, file_system: FileSystem) -> str:
 def is_mounted(mounts: str, file_system: FileSystem) -> bool:
     """Return whether the file system is in `mounts`, the text of /proc/self/mounts.
 
-    Raises StepFailed when another network file system has the folder.
+    Raises StepFailed if another network file system is mounted at the folder.
     """
     for line in reversed(mounts.splitlines()):
         source, folder, kind = line.split()[:3]
@@ -117,10 +116,10 @@ def is_mounted(mounts: str, file_system: FileSystem) -> bool:
 
 
 def _is_another(source: str, kind: str, file_system: FileSystem) -> bool:
-    """Compare what the kernel shows; how HyperPod itself mounts is HyperPod's business.
+    """Compare with the kernel's mount; the options of HyperPod's own mounts are not checked.
 
-    For Lustre the kernel shows the server's address in place of its name, so the name of the file
-    system decides.
+    For Lustre the kernel shows the server's address instead of its name, so only the file system's
+    name is compared.
     """
     if file_system.mounted_by_hyperpod or not kind.startswith(tuple(TYPES.values())):
         return False

@@ -1,7 +1,7 @@
 """Buckets as folders: one service for each, which runs Mountpoint for Amazon S3.
 
-Optional: what trains from S3 can read it without a folder too. Mountpoint is not on every image;
-where it is missing, the environment's own package is installed, and without one the node says so.
+Optional: training from S3 also works without a folder. Mountpoint is not on every image. If it is
+missing, the environment's own package is installed; without one the node reports it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from slurmpod_lifecycle.settings import Role, S3Mount
 from slurmpod_lifecycle.step import NotYet, StepFailed
 
 COMMAND = "/usr/bin/mount-s3"
-"""Where the packages of Mountpoint put it."""
+"""The path of Mountpoint in its packages."""
 
 ARTEFACT = "mount_s3"
 
 
 class MountS3(NodeStep):
-    """The buckets that the environment names, at the paths that it names."""
+    """The environment's buckets at its paths."""
 
     name = "mount_s3"
     roles = frozenset(Role)
@@ -43,10 +43,10 @@ class MountS3(NodeStep):
         )
 
     def apply(self) -> str:
-        """Write and start the services; raises StepFailed where Mountpoint is not to be had.
+        """Write and start the services; raises StepFailed if Mountpoint is not available.
 
-        A service stops before its file changes: whatever interrupts this, it does not go on with
-        the file of yesterday.
+        A service stops before its file changes: an interruption never leaves it running with an
+        outdated file.
         """
         machine, mounts = self.node.machine, self.node.settings.s3_mounts
         self._ensure_mountpoint()
@@ -73,7 +73,7 @@ class MountS3(NodeStep):
             )
 
     def _ensure_folder(self, mount: S3Mount) -> None:
-        """Make the folder, from under a mount, too, whose Mountpoint died and which only fails."""
+        """Create the folder, even below the broken mount of a Mountpoint that died."""
         machine, folder = self.node.machine, mount.mount_path
         if not machine.succeeds("test", "-d", folder):
             machine.succeeds("umount", "--lazy", folder)
@@ -86,14 +86,14 @@ class MountS3(NodeStep):
 
 _FIX = (
     "check that the execution role may list the bucket and read its objects, and that the bucket"
-    " is in reach of the nodes"
+    " is reachable from the nodes"
 )
 
 
 def service(mount: S3Mount) -> str:
-    """Return the unit that shows a bucket as a folder, which users other than root see too.
+    """Return the unit that mounts a bucket at a folder, for users other than root too.
 
-    When Mountpoint dies, its mount stays behind; and over one it does not start again.
+    When Mountpoint dies, its mount stays behind, and Mountpoint does not start over it.
     """
     options = ["--allow-other"]
     options += ["--read-only"] if mount.read_only else []

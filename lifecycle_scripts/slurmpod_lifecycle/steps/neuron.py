@@ -1,8 +1,8 @@
-"""Neuron's commands in everybody's path, and a look whether the driver is there.
+"""Neuron's commands in every user's path, and a check that the driver is loaded.
 
-The driver and the tools belong to the image, made for one another and for its kernel: nothing is
-installed, upgraded or downgraded. What Slurm starts reads no profile, so that job scripts say for
-themselves what they need.
+The driver and the tools belong to the image, built for each other and for its kernel: nothing is
+installed, upgraded or downgraded. Jobs started by Slurm read no profile, so job scripts set what
+they need themselves.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ esac
 EFA_LINES = """\
 export FI_PROVIDER="${FI_PROVIDER:-efa}" FI_EFA_USE_DEVICE_RDMA="${FI_EFA_USE_DEVICE_RDMA:-1}"
 """
-"""What the Neuron documentation sets for several nodes ("How to prepare trn1.32xlarge for
+"""The Neuron documentation's settings for several nodes ("How to prepare trn1.32xlarge for
 multi-node execution"); without EFA, libfabric would refuse to start."""
 
 DRIVER_VERSION = "/sys/module/neuron/version"
@@ -33,7 +33,7 @@ FIX = (
 
 
 class Neuron(NodeStep):
-    """The profile is there, and the kernel shows as many devices as the instance type has."""
+    """The profile exists, and the kernel shows as many devices as the instance type has."""
 
     name = "neuron"
     roles = frozenset(Role)
@@ -42,20 +42,20 @@ class Neuron(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether this type of instance has Neuron devices."""
+        """Return whether this instance type has Neuron devices."""
         if not super().applies_to(node) or node.hardware is None:
             return False
         return node.hardware.accelerator_kind == "neuron"
 
     def is_done(self) -> bool:
-        """Return whether the profile is there, and all devices are."""
+        """Return whether the profile and all devices exist."""
         profile_is_right = self.node.machine.read(PROFILE) == self._profile()
         return profile_is_right and self._devices() >= self._wanted()
 
     def apply(self) -> str:
         """Write the profile; raises StepFailed without any device, NotYet while some are missing.
 
-        A driver that has just been loaded takes a moment for all of them.
+        A driver that has just been loaded takes a moment to show all of them.
         """
         machine, wanted = self.node.machine, self._wanted()
         machine.write(PROFILE, self._profile())

@@ -1,7 +1,7 @@
-"""The limits of partitions are in force.
+"""Sets the limits of partitions.
 
-slurmctld sets them at its start already, but ignores QOS and accounts that do not exist by then,
-and shows them all the same: hence they are set again whenever the scripts run.
+slurmctld sets them at its start already, but ignores QOS and accounts that do not exist yet,
+although it shows them: so they are set again whenever the scripts run.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ class Partitions(NodeStep):
         return super().applies_to(node) and bool(node.settings.slurm.partitions)
 
     def apply(self) -> str:
-        """Run the program that sets the limits, and see what came of it."""
+        """Run the program that sets the limits, and check the result."""
         self.node.machine.succeeds(LIMITS_PROGRAM)
         missing, differing = self._compare()
         if differing:
             raise NotYet(f"partitions without their limits: {', '.join(differing)}", FIX)
         if missing:
             names = ", ".join(missing)
-            return f"warning: slurm.conf has no partition {names} yet; it gets its limits then"
+            return f"warning: slurm.conf has no partition {names} yet; its limits are set later"
         return "partitions have their limits"
 
     def _compare(self) -> tuple[list[str], list[str]]:
-        """Return the partitions that do not exist, and what differs in those that do."""
+        """Return the partitions that do not exist, and the options that differ in the others."""
         missing, differing = [], []
         for name, wanted in self.node.settings.slurm.partitions.items():
             arguments = ("--oneliner", "show", "partition", name)
@@ -55,7 +55,7 @@ class Partitions(NodeStep):
 
 
 def differences(wanted: Mapping[str, str], shown: str) -> list[str]:
-    """Return the options whose values `scontrol --oneliner show partition` shows otherwise."""
+    """Return the options whose values differ in `scontrol --oneliner show partition`."""
     words = (word.partition("=") for word in shown.split())
     values = {option: value for option, _, value in words}
     return [

@@ -1,4 +1,4 @@
-"""A timer that keeps job records in the bucket: see `kept_records`."""
+"""A timer that saves job records in the bucket: see `kept_records`."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class SavedRecords(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether this is a controller whose own database is to be saved."""
+        """Return whether this is a controller with its own database and a backup."""
         return super().applies_to(node) and node.settings.records_backup is not None
 
     @classmethod
     def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
-        """Return that all files go, the timer first."""
+        """Return the removal of all files, the timer first."""
         del machine
         nowhere = program(RecordsBackup(uri="", interval_minutes=0), "")
         return dict.fromkeys(nowhere.files())
 
     def is_done(self) -> bool:
-        """Return whether the timer runs, and saves to the right place."""
+        """Return whether the timer runs and writes to the configured location."""
         return self._program().is_done(self.node.machine)
 
     def apply(self) -> str:
@@ -45,5 +45,5 @@ class SavedRecords(NodeStep):
         return program(self._backup(), self.node.settings.region)
 
     def _backup(self) -> RecordsBackup:
-        assert self.node.settings.records_backup  # noqa: S101  # applies_to has looked
+        assert self.node.settings.records_backup  # noqa: S101  # checked by applies_to
         return self.node.settings.records_backup

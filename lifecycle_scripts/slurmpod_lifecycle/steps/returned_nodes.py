@@ -1,6 +1,6 @@
 """Nodes that are back after a reboot or a replacement take jobs: see the program of this name.
 
-Who sets ReturnToService has decided that already, and gets what Slurm does.
+An environment that sets ReturnToService itself gets Slurm's behaviour instead.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class ReturnedNodes(NodeStep):
 
     @classmethod
     def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
-        """Return that all files go, the timer first."""
+        """Return the removal of all files, the timer first."""
         del machine
         return dict.fromkeys(PROGRAM.files())
 
     def is_done(self) -> bool:
-        """Return whether the timer runs, and starts this very program."""
+        """Return whether the timer runs the current program."""
         return PROGRAM.is_done(self.node.machine)
 
     def apply(self) -> str:

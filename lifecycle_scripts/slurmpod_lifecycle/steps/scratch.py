@@ -18,7 +18,7 @@ Description=The NVMe disks of this node as one volume
 Wants={UNIT_OF_IMAGE}.service
 After={UNIT_OF_IMAGE}.service
 Before=slurmd.service docker.service"""
-"""The image's own service may still be at work when these scripts run; most images have none."""
+"""The image's own service may still be running at that time; most images have none."""
 
 
 class Scratch(NodeStep):
@@ -31,7 +31,7 @@ class Scratch(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether the environment wants it, and this type of instance may have disks."""
+        """Return whether the environment enables it, and this instance type may have disks."""
         if not super().applies_to(node) or node.settings.node.scratch_path is None:
             return False
         return node.hardware is None or node.hardware.nvme_gb > 0
@@ -42,13 +42,13 @@ class Scratch(NodeStep):
         return self._program().is_done(machine) and source_at(machine, self._folder()) is not None
 
     def apply(self) -> str:
-        """Install and run the program that makes it, now and at every boot.
+        """Install and run the program that creates it, now and at every boot.
 
-        Raises StepFailed at once: what keeps disks from being used does not pass by waiting.
+        Raises StepFailed at once: what makes disks unusable does not pass with time.
         """
         machine = self.node.machine
         if self.node.hardware is None and not scratch_volume.instance_disks(machine):
-            return "this type of instance has no such disks"
+            return "this instance type has no instance-store disks"
         try:
             self._program().start(machine)
         except NotYet as error:
@@ -59,5 +59,5 @@ class Scratch(NodeStep):
         return BootProgram(UNIT, "scratch_volume", (self._folder(),), UNIT_LINES)
 
     def _folder(self) -> str:
-        assert self.node.settings.node.scratch_path  # noqa: S101  # `applies_to` has looked
+        assert self.node.settings.node.scratch_path  # noqa: S101  # checked by `applies_to`
         return self.node.settings.node.scratch_path

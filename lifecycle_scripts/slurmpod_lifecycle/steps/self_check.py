@@ -1,6 +1,6 @@
-"""The last step: a check of what the node's role asks of it, from outside the other steps.
+"""The last step: a check of the node's role from the outside, independent of the other steps.
 
-It never finds itself done already, so that running the scripts again is a check of a live node.
+It is never done in advance, so running the scripts again checks a live node.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class SelfCheck(NodeStep):
     )
 
     def apply(self) -> str:
-        """Check what the role needs; raises NotYet for anything that is not so."""
+        """Check the requirements of the role; raises NotYet for any that is not met."""
         for file_system in self.node.settings.file_systems:
             check_usable(self.node, file_system)
         if self.node.role is Role.CONTROLLER:
             return self._check_controller()
         if self.node.role is Role.LOGIN and self.node.settings.mode is Mode.EXTENDED:
-            return self._check_commands()  # which daemon gives them their configuration is not ours
+            return self._check_commands()  # HyperPod's choice of daemon
         if not units.is_running(self.node.machine, "slurmd"):
             return self._explain_stopped_slurmd()
         return self._check_commands() if self.node.role is Role.LOGIN else self._check_worker()
@@ -77,7 +77,7 @@ class SelfCheck(NodeStep):
 
     def _check_commands(self) -> str:
         slurm.command(self.node.machine, "sinfo", "--noheader")
-        return "the cluster's state can be seen from here"
+        return "Slurm's commands work on this node"
 
     def _check_worker(self) -> str:
         arguments = ("--oneliner", "show", "node", self.node.name)
@@ -86,7 +86,7 @@ class SelfCheck(NodeStep):
         return f"{judge_node(description)}{judge_accelerators(description, kind)}"
 
     def _explain_stopped_slurmd(self) -> str:
-        """Pass a node that waits for its line in slurm.conf; raise NotYet for any other reason."""
+        """Accept a node that waits for its line in slurm.conf; raise NotYet for other reasons."""
         if not_listed(self.node.machine):
             if self.node.role is Role.LOGIN:
                 self._check_commands()
@@ -97,36 +97,36 @@ class SelfCheck(NodeStep):
 
 
 def judge_node(description: str) -> str:
-    """Judge a worker by what `scontrol --oneliner show node` says of it.
+    """Judge a worker by the output of `scontrol --oneliner show node` for it.
 
     Raises NotYet for a node that slurmctld has not heard of since it started, and for one that it
-    refuses. One that is down all the same is so for what happened before, to this node or to the
+    rejects. One that is down nevertheless is so because of an earlier event, on this node or on the
     one that it replaces: `takes_jobs` waits for its end.
     """
     state = read_state(description)
     if state is None:
-        raise NotYet("slurmctld says nothing of this node", FIX)
-    # HyperPod's nodes are CLOUD nodes: IDLE and POWERED_DOWN before their slurmd says a word.
+        raise NotYet("slurmctld does not list this node", FIX)
+    # HyperPod's nodes are CLOUD nodes: IDLE and POWERED_DOWN before their slurmd registers.
     was_never_up = bool(state.words & POWERED_OFF) and not state.started
     if state.words & {"UNKNOWN", "NOT_RESPONDING"} or was_never_up:
         raise NotYet(f"slurmctld has not heard of this node yet ({state.text})", FIX)
     reason = state.reason or "none given"
     if "INVALID_REG" in state.words:
-        raise NotYet(f"slurmctld does not take this node ({state.text}), reason: {reason}", FIX)
+        raise NotYet(f"slurmctld rejects this node ({state.text}), reason: {reason}", FIX)
     if "DOWN" in state.words:
         return f"warning: Slurm holds this node down, reason: {reason}"
     return f"registered with Slurm as {state.text}"
 
 
 def judge_accelerators(description: str, kind: str) -> str:
-    """Judge whether Slurm counts a worker's accelerators; return what is to be added to a verdict.
+    """Check that Slurm counts a worker's accelerators; return an addition to the message.
 
     Raises NotYet for GPUs that Slurm does not know. HyperPod is not known to declare Neuron
-    devices, and jobs on them ask for none: there it is only told.
+    devices, and jobs on them request none: there it is only reported.
     """
     if not kind or "Gres=(null)" not in description:
         return ""
-    reason = f"Slurm knows no {kind} of this node: it refuses jobs that ask for one"
+    reason = f"Slurm lists no {kind} for this node and rejects jobs that request one"
     if kind == "gpu":
         raise NotYet(reason, GRES_FIX)
     return f"; warning: {reason}"

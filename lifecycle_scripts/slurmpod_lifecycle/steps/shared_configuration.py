@@ -1,9 +1,9 @@
-"""Several controllers: Slurm's configuration is the same on all, whichever HyperPod has written to.
+"""Several controllers: Slurm's configuration is the same on all, whichever HyperPod writes to.
 
 A controller that takes over reads its own files. HyperPod's agent may write those of one only. Each
-controller looks every few seconds what has changed: what is its own news it hands out, in a folder
-of its own that all can read, and of what all have handed out it takes what was written last. So two
-that look in the same moment write to no file of one another, and come to the same in the end.
+controller checks every few seconds for changes: it publishes its own changes in its own folder,
+readable for all, and of all published files it takes the latest. So two controllers that run at the
+same moment never write to each other's files, and arrive at the same result.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from slurmpod_lifecycle.timers import TimedProgram
 
 SECONDS = 15
 KEPT = "/var/lib/slurmpod/shared-configuration"
-"""What the files said when this controller and the shared folder last agreed."""
+"""The contents of the files when this controller and the shared folder last agreed."""
 
 OF_HYPERPOD = "gres.conf cgroup.conf plugstack.conf topology.conf topology.yaml slurm.conf"
-"""slurm.conf is the last: when it changes, its keeper lets slurmctld read all of them."""
+"""slurm.conf is the last: when it changes, its keeper makes slurmctld read all of them."""
 
 KEEP = "systemctl start slurmpod-keep"
 
 PROGRAM = f"""\
 #!/bin/sh
-# Written by slurmpod's lifecycle scripts: controllers have the same configuration.
+# Written by slurmpod's lifecycle scripts: keeps the controllers' configuration the same.
 set -u
 shared={{shared}}
 own={slurm.CONFIGURATION}
@@ -36,7 +36,7 @@ kept={KEPT}
 handed_out=$shared/$(uname -n)
 mkdir -p "$handed_out" "$kept" || exit 1
 [ -e $own/slurm.conf ] || exit 0
-[ -z "$(find $own/slurm.conf -newermt '-5 seconds')" ] || exit 0 # somebody is writing
+[ -z "$(find $own/slurm.conf -newermt '-5 seconds')" ] || exit 0 # still being written
 put() {{{{
     cp --preserve=mode,ownership,timestamps "$1" "$2.$$" && mv "$2.$$" "$2"
 }}}}
@@ -54,7 +54,7 @@ hand_out() {{{{
         seconds=$(stat --format=%Y "$last")
     fi
     put "$own/$name" "$handed_out/$name" && put "$own/$name" "$kept/$name" || return
-    # It follows on what was last, even where this controller's clock is behind another's.
+    # It must be the latest, even if this controller's clock is behind another's.
     if [ "$seconds" ] && [ "$(stat --format=%Y "$handed_out/$name")" -le "$seconds" ]; then
         touch --date="@$((seconds + 1))" "$handed_out/$name"
     fi
@@ -94,7 +94,7 @@ class SharedConfiguration(NodeStep):
         return super().applies_to(node) and node.settings.multi_head is not None
 
     def is_done(self) -> bool:
-        """Return whether the timer runs, and starts this very program."""
+        """Return whether the timer runs the current program."""
         return self._program().is_done(self.node.machine)
 
     def apply(self) -> str:
@@ -113,6 +113,6 @@ class SharedConfiguration(NodeStep):
 
 
 def program(state_folder: str) -> str:
-    """Return the script; what is handed out lies beside the state that the controllers share."""
+    """Return the script; the published files are next to the state that the controllers share."""
     folder = f"{state_folder.rpartition('/')[0]}/etc"
     return PROGRAM.format(shared=shlex.quote(folder))

@@ -1,8 +1,8 @@
-"""Several controllers: they keep their common state in one folder of a shared file system.
+"""Several controllers: their common state is in one folder of a shared file system.
 
 slurm.conf belongs to HyperPod and names the image's folder for it. Each controller's slurmctld sees
-the shared folder there, by a mount of its own. The first controller of slurm.conf works, the others
-take over when it is gone (Slurm's quick start for administrators, high availability).
+the shared folder there through a private mount. The first controller in slurm.conf is active, the
+others take over when it is gone (Slurm's quick start for administrators, high availability).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Mode, MultiHead, Role
 
 STATE_SAVE_LOCATION = "/var/spool/slurmctld"
-"""What HyperPod writes into slurm.conf."""
+"""HyperPod's setting in slurm.conf."""
 
 TAKEOVER_PROGRAM = "/usr/local/sbin/slurmpod-takeover"
-"""What slurmctld runs on the controller that takes over, when there is a topic to tell."""
+"""The program that slurmctld runs on the controller that takes over, if there is a topic."""
 
 
 class SharedState(NodeStep):
@@ -34,15 +34,15 @@ class SharedState(NodeStep):
         return super().applies_to(node) and node.settings.multi_head is not None
 
     def is_done(self) -> bool:
-        """Return whether slurmctld is bound to the folder, and the folder is there."""
+        """Return whether slurmctld is bound to the folder, and the folder exists."""
         machine, folder = self.node.machine, shared_folder(self.node)
         bound = machine.read(units.drop_in_path("slurmctld")) == drop_in(folder)
-        tells = machine.read(TAKEOVER_PROGRAM) == takeover_program(self.node)
+        notifies = machine.read(TAKEOVER_PROGRAM) == takeover_program(self.node)
         is_known = not units.is_outdated(machine, "slurmctld")
-        return bound and is_known and tells and machine.succeeds("test", "-d", folder)
+        return bound and is_known and notifies and machine.succeeds("test", "-d", folder)
 
     def apply(self) -> str:
-        """Make the folder, Slurm's own, and bind slurmctld to it."""
+        """Create the folder, owned by Slurm, and bind slurmctld to it."""
         machine, folder = self.node.machine, shared_folder(self.node)
         ownership = (f"--owner={slurm.USER}", f"--group={slurm.USER}", "--mode=700")
         machine.run("install", "--directory", *ownership, folder)
@@ -57,7 +57,7 @@ def shared_folder(node: Node) -> str:
 
 
 def drop_in(folder: str) -> str:
-    """Return what slurmctld's unit needs: the folder in the place that slurm.conf names."""
+    """Return the unit lines that mount the folder at the path that slurm.conf names."""
     return f"""\
 [Unit]
 RequiresMountsFor={folder}
@@ -68,7 +68,7 @@ BindPaths={folder}:{STATE_SAVE_LOCATION}
 
 
 def takeover_program(node: Node) -> str:
-    """Return the script that tells the topic who took over; without a topic it does nothing.
+    """Return the script that notifies the topic of a takeover; without a topic it does nothing.
 
     It runs as the user `slurm`, with the node's own role.
     """
@@ -81,5 +81,5 @@ def takeover_program(node: Node) -> str:
 
 
 def _multi_head(node: Node) -> MultiHead:
-    assert node.settings.multi_head  # noqa: S101  # `applies_to` has looked
+    assert node.settings.multi_head  # noqa: S101  # checked by `applies_to`
     return node.settings.multi_head

@@ -1,4 +1,4 @@
-"""What the environment adds to slurm.conf: see `slurm_files` for how it gets and stays there."""
+"""The environment's additions to slurm.conf: see `slurm_files` for how they are kept in place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FIX = "correct slurm.settings in the environment; 'slurmpod validate' knows most
 
 
 class SlurmSettings(NodeStep):
-    """slurmpod.conf is included by slurm.conf, now and whenever HyperPod writes that anew."""
+    """slurm.conf includes slurmpod.conf, now and whenever HyperPod rewrites it."""
 
     name = "slurm_settings"
     roles = frozenset({Role.CONTROLLER})
@@ -67,7 +67,7 @@ class SlurmSettings(NodeStep):
         return f"slurm.conf includes {SLURMPOD_CONF}"
 
     def _let_read(self, conf: str) -> None:
-        """Let slurmctld read what is new, once: mostly the keeper does, unless it ran already."""
+        """Let slurmctld read the changes, once: usually the keeper does, unless it ran already."""
         machine = self.node.machine
         machine.run("systemctl", "start", KEEPER)
         if machine.read(IN_FORCE) != conf:
@@ -88,7 +88,7 @@ class SlurmSettings(NodeStep):
         }
 
     def _has_some(self) -> bool:
-        """Return whether the environment asks for anything in slurm.conf."""
+        """Return whether the environment changes anything in slurm.conf."""
         wanted, options = self.node.settings.slurm, self.node.settings.node
         return bool(
             self._keeps_accounting()
@@ -100,18 +100,18 @@ class SlurmSettings(NodeStep):
         )
 
     def _keeps_accounting(self) -> bool:
-        """Return whether accounting is ours: HyperPod does it when extended."""
+        """Return whether these scripts set up accounting: in extended mode HyperPod does."""
         settings = self.node.settings
         return settings.accounting and settings.mode is Mode.CUSTOMER
 
     def _keeper(self) -> str:
-        """Return the keeper for the files that are ours."""
+        """Return the keeper, for the files that are ours."""
         files = [ACCOUNTING_CONF] if self._keeps_accounting() else []
         kinds = self.node.settings.node.accelerator_kinds
         return keeper_program(*files, SLURMPOD_CONF, gres_types=kinds)
 
     def _check(self, conf: str) -> None:
-        """Let one of Slurm's commands read the parameters: slurmctld would end at a fault."""
+        """Let one of Slurm's commands parse the parameters, as slurmctld would end at an error."""
         machine = self.node.machine
         machine.write(CANDIDATE, f"ClusterName=check\nSlurmctldHost=localhost\n{conf}")
         reader = ("env", f"SLURM_CONF={CANDIDATE}", f"{slurm.COMMANDS}/scontrol")
@@ -126,5 +126,5 @@ class SlurmSettings(NodeStep):
         machine.write(WATCH_PATH, WATCH_UNIT)
         units.reload_if_needed(machine, WATCH)
         if not machine.succeeds("systemctl", "is-enabled", "--quiet", KEEPER):
-            machine.run("systemctl", "enable", "--quiet", KEEPER)  # slurmctld's unit learns of it
-        units.start(machine, WATCH, anew=True)
+            machine.run("systemctl", "enable", "--quiet", KEEPER)  # for slurmctld's unit
+        units.start(machine, WATCH, restart=True)

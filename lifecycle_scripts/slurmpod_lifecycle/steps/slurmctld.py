@@ -1,10 +1,10 @@
-"""The controller daemon: started when HyperPod has written slurm.conf, which it does late.
+"""The controller daemon: started once HyperPod has written slurm.conf, which it does late.
 
 slurm.conf belongs to HyperPod. The scripts add one line to it, `include accounting.conf`, before
-the daemon's first start; Slurm hands files that are included by a bare name to configless nodes.
+the daemon's first start; Slurm sends files that are included by a bare name to configless nodes.
 
 The lines of partitions and nodes may come minutes later. The daemon starts without them, so that
-nothing waits that does not need them, and `slurm_settings` lets it read them when they are there.
+only what needs them waits, and `slurm_settings` makes it read them when they exist.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from slurmpod_lifecycle.units import knows_its_files, note_change
 INCLUDE = "include accounting.conf"
 AGENT_LOG = "/var/log/aws/clusters/sagemaker-cluster-agent.log"
 CHANGED_JUST_NOW = ("find", slurm.SLURM_CONF, "-newermt", "-30 seconds")
-"""Prints the file's name if somebody has written to it in the last half minute."""
+"""Prints the file's name if it was written in the last half minute."""
 
 
 class Slurmctld(NodeStep):
@@ -41,7 +41,7 @@ class Slurmctld(NodeStep):
     )
 
     def is_done(self) -> bool:
-        """Return whether it runs with the whole configuration; NotYet if it runs but is not up."""
+        """Return whether it runs with the whole configuration; raises NotYet until it is up."""
         text = self.node.machine.read(slurm.SLURM_CONF) or ""
         if self._lacks_accounting(text) or not units.is_running(self.node.machine, "slurmctld"):
             return False
@@ -55,7 +55,7 @@ class Slurmctld(NodeStep):
         if self._lacks_accounting(text):
             note_change(machine, "slurmctld")
             machine.append(slurm.SLURM_CONF, INCLUDE)
-        units.start(machine, "slurmctld", anew=not knows_its_files(machine, "slurmctld"))
+        units.start(machine, "slurmctld", restart=not knows_its_files(machine, "slurmctld"))
         slurm.check_slurmctld(machine)
         return f"slurmctld is up on {self.node.name}"
 
@@ -64,10 +64,10 @@ class Slurmctld(NodeStep):
 
 
 def complete_slurm_conf(node: Node) -> str:
-    """Return the text of slurm.conf; raises NotYet until it is whole and names this controller.
+    """Return the text of slurm.conf; raises NotYet until it is complete and names this controller.
 
-    The file is taken as whole when it has a partition, as those lines come last; one without, when
-    nobody has written to it for a while.
+    The file counts as complete when it has a partition, as those lines come last, or when it was
+    not written for a while.
     """
     fix = f"HyperPod's cluster agent writes it: look at {AGENT_LOG} on the controller"
     text = node.machine.read(slurm.SLURM_CONF)

@@ -2,13 +2,13 @@
 
 A login node runs it too: commands there use the configuration that it keeps.
 
-Jobs may come as soon as it runs, on a replaced node those that wait for it. So it comes after what
-they would miss: without scratch they would write to the root disk. Some of that is optional; then
-it comes when the step has ended, or its time is up.
+Jobs may start as soon as it runs, on a replaced node those that are waiting for it. So it starts
+after what they need: without scratch they would write to the root disk. Some of that is optional;
+then it starts when the step has ended or timed out.
 
 The node lines of a group that UpdateCluster added appear in slurm.conf some minutes after the
-scripts of its nodes ended. Without its line slurmd ends at once; that is no failure, as systemd
-starts it again until it is listed.
+scripts of its nodes ended. Without its line slurmd exits at once; that is no failure, as systemd
+restarts it until the node is listed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Slurmd(NodeStep):
     )
 
     def is_done(self) -> bool:
-        """Return whether it runs and asks the right controller."""
+        """Return whether it runs with the right controllers."""
         machine = self.node.machine
         is_written = machine.read(units.drop_in_path("slurmd")) == self._drop_in and machine.read(
             OPTIONS_PATH
@@ -70,10 +70,10 @@ class Slurmd(NodeStep):
         units.write_for(machine, "slurmd", OPTIONS_PATH, options(addresses))
         units.add_drop_in(machine, "slurmd", self._drop_in)
         try:
-            units.start(machine, "slurmd", anew=not knows_its_files(machine, "slurmd"))
+            units.start(machine, "slurmd", restart=not knows_its_files(machine, "slurmd"))
         except NotYet:
             if not_listed(machine):
-                return f"warning: slurm.conf does not list {self.node.name} yet; slurmd tries again"
+                return f"warning: slurm.conf does not list {self.node.name} yet; slurmd retries"
             raise
         return f"slurmd gets its configuration from {shown}"
 
@@ -85,7 +85,7 @@ class Slurmd(NodeStep):
 
 
 def options(controller_addresses: Sequence[str]) -> str:
-    """Return the file that tells slurmd whom to ask.
+    """Return slurmd's options file, which names the controllers.
 
     The option is one word, which systemd passes on as one however the unit refers to it.
     """
@@ -99,12 +99,12 @@ def not_listed(machine: Machine) -> bool:
 
 
 def drop_in(mount_units: Sequence[str]) -> str:
-    """Return what slurmd's unit needs beyond the image's.
+    """Return the additions to the image's unit of slurmd.
 
-    It is started again without end, and after a reboot not before the shared file systems. Images
-    have a file of options themselves, which wins over `Environment=`; of several files the last
-    one counts (systemd.exec(5)). The configuration that it has fetched stays where commands look
-    for it when it ends, as it does on a login node that slurm.conf does not list.
+    It is restarted without a limit, and after a reboot not before the shared file systems. Images
+    have their own file of options, which takes precedence over `Environment=`; of several files the
+    last one counts (systemd.exec(5)). The fetched configuration stays where commands look for it
+    after slurmd ends, as it does on a login node that slurm.conf does not list.
     """
     mounts = " ".join(mount_units)
     return f"""\

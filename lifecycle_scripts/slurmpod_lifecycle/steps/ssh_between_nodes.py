@@ -1,10 +1,10 @@
-"""The image's user goes from node to node by SSH, and nobody is asked about host keys.
+"""SSH from node to node for the image's user, without questions about host keys.
 
-Both need a folder that all nodes share and root can write to. Without one, nodes have no way to
-tell each other their keys: then this is not possible, and the node's report says so.
+It needs a folder that all nodes share and root can write to. Without one, nodes cannot exchange
+their keys: then this is not possible, and the node's report says so.
 
-The pair of keys is made once, wherever a node comes first, as homes are. Host keys lie in one file
-per node, which a replaced node writes anew: ssh asks for them at every connection (ssh_config(5),
+The key pair is created once, by whichever node is first, as homes are. Host keys are in one file
+per node, which a replaced node writes again: ssh reads them at every connection (ssh_config(5),
 KnownHostsCommand, since OpenSSH 8.5), so that no list of them can be out of date.
 """
 
@@ -20,13 +20,13 @@ from slurmpod_lifecycle.steps.user_folder import USER
 PAIR_PROGRAM = "/usr/local/sbin/slurmpod-ssh-pair"
 PAIR_TEXT = """\
 #!/bin/sh
-# Written by slurmpod's lifecycle scripts: makes a user's pair of keys, unless there is one.
+# Written by slurmpod's lifecycle scripts: creates a user's key pair, unless it exists.
 set -eu
 folder=$1 temporary=$2 user=$3 parent=${1%/*}
 umask 022
 mkdir -p -- "$parent"
 owner=$(stat -c %u -- "$parent")
-[ "$owner" = "$(id -u)" ] || { echo "$parent belongs to somebody else" >&2; exit 1; }
+[ "$owner" = "$(id -u)" ] || { echo "$parent belongs to another user" >&2; exit 1; }
 [ ! -d "$folder" ] || exit 0
 umask 077
 trap 'rm -rf -- "$temporary"' EXIT
@@ -36,16 +36,16 @@ ssh-keygen -q -t ed25519 -N '' -C "$user" -f "$temporary/id_ed25519"
 chown -R -- "$user:" "$temporary"
 mv --no-target-directory -- "$temporary" "$folder" || [ -d "$folder" ]
 """
-"""It ends well, too, when another node was faster.
+"""It succeeds, too, if another node was faster.
 
-Where users may write to the top of the file system, the folder could be one of theirs, and whoever
-has its keys would be the image's user everywhere.
+If users may write to the top of the file system, the folder could belong to one of them, who would
+then hold the keys of the image's user on all nodes.
 """
 
 KEY_PROGRAM = "/usr/local/sbin/slurmpod-ssh-key"
 KEY_TEXT = """\
 #!/bin/sh
-# Written by slurmpod's lifecycle scripts; runs as the user: gives the home the pair of keys.
+# Written by slurmpod's lifecycle scripts; runs as the user: copies the key pair to the home.
 set -eu
 umask 077
 pair=$1 home=$2
@@ -58,7 +58,7 @@ fi
 key=$(cat -- "$pair/id_ed25519.pub")
 grep -qxF -- "$key" "$home/.ssh/authorized_keys" || printf '%s\\n' "$key" >&9
 """
-"""The lock is for homes that nodes share; a key that is in the home already stays."""
+"""The lock is for homes that nodes share; an existing key in the home stays."""
 
 HOSTS_PROGRAM = "/usr/local/bin/slurmpod-known-hosts"
 
@@ -77,10 +77,10 @@ FIX = (
 
 
 def hosts_program(folder: str) -> str:
-    """Return the program that prints the host keys of a node; nothing for any other host."""
+    """Return the program that prints the host keys of a node, or nothing for any other host."""
     return f"""\
 #!/bin/sh
-# Written by slurmpod's lifecycle scripts: ssh asks it for the host keys of a node.
+# Written by slurmpod's lifecycle scripts: prints a node's host keys for ssh.
 case $1 in
     ip-*) name=${{1%%.*}} ;;
     *) name=$1 ;;
@@ -90,13 +90,13 @@ timeout 5 cat -- {shlex.quote(folder)}/"${{name##*/}}" 2>/dev/null || :
 
 
 def host_lines(name: str, address: str, keys: list[str]) -> str:
-    """Return a node's host keys as ssh takes them: by its names and by its address."""
+    """Return a node's host keys in ssh's format: by its names and by its address."""
     lines = (key.split()[:2] for key in keys)
     return "".join(f"{name},{name}.*,{address} {kind} {key}\n" for kind, key in lines)
 
 
 class SshBetweenNodes(NodeStep):
-    """The user has the pair of keys on this node, and the other nodes know this one."""
+    """The user has the key pair on this node, and the other nodes know this one."""
 
     name = "ssh_between_nodes"
     roles = frozenset(Role)
@@ -105,11 +105,11 @@ class SshBetweenNodes(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether the environment asks for it."""
+        """Return whether the environment enables it."""
         return super().applies_to(node) and node.settings.node.ssh_between_nodes
 
     def is_done(self) -> bool:
-        """Return whether all files are as they should be; root may not see into the home."""
+        """Return whether all files are up to date; root may not be able to read the home."""
         machine, ssh = self.node.machine, f"{self._home()}/.ssh"
         files = {**self._files(), **self._published()}
         if not all(machine.read(path) == text for path, text in files.items()):
@@ -119,7 +119,7 @@ class SshBetweenNodes(NodeStep):
         return bool(is_known) and machine.succeeds("test", "-e", f"{ssh}/id_ed25519")
 
     def apply(self) -> str:
-        """Make the pair of keys if no node has, take it, and publish this node's host keys."""
+        """Create the key pair if no node has, install it, and publish this node's host keys."""
         machine, pair = self.node.machine, self._pair()
         for path, text in self._files().items():
             machine.write(path, text, mode=0o644 if path == SSH_CONF else 0o755)
@@ -132,7 +132,7 @@ class SshBetweenNodes(NodeStep):
         return f"{USER} goes from node to node; host keys are in {self._hosts()}"
 
     def _files(self) -> dict[str, str]:
-        """Return the programs, and what ssh is told, by path."""
+        """Return the programs and ssh's configuration, by path."""
         return {
             PAIR_PROGRAM: PAIR_TEXT,
             KEY_PROGRAM: KEY_TEXT,
@@ -157,9 +157,9 @@ class SshBetweenNodes(NodeStep):
         return f"{self._folder()}/hosts"
 
     def _folder(self) -> str:
-        """Return this cluster's folder for SSH; raises StepFailed where no storage is shared."""
+        """Return this cluster's folder for SSH; raises StepFailed without shared storage."""
         settings = self.node.settings
         shared = [each.mount_path for each in settings.file_systems if each.root_writes]
         if not shared:
-            raise StepFailed("there is no file system that all nodes share and root writes to", FIX)
+            raise StepFailed("no file system is shared by all nodes and writable for root", FIX)
         return f"{shared[0]}/slurmpod/{settings.cluster_name}/ssh"

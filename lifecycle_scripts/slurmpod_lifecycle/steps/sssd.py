@@ -1,8 +1,8 @@
-"""SSSD, which shows the people of a directory server to the node.
+"""SSSD, which makes the users of a directory server known to the node.
 
-HyperPod's image is not known to have it. Where the network lets the node, it is installed from the
-archive that the image knows; else an image of one's own has to have it. The password with which the
-directory is asked comes from Secrets Manager and is in no file but SSSD's own.
+HyperPod's image is not known to have it. If the network allows it, it is installed from the image's
+package archive; otherwise a custom image must have it. The password for the directory comes from
+Secrets Manager and is in no file but SSSD's own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Sssd(NodeStep):
         return super().applies_to(node) and node.settings.access.directory is not None
 
     def is_done(self) -> bool:
-        """Return whether SSSD runs with this configuration, and the password that is right now."""
+        """Return whether SSSD runs with this configuration and the current password."""
         machine, directory = self.node.machine, self._directory
         written = machine.read(SSSD_CONF)
         return (
@@ -50,14 +50,14 @@ class Sssd(NodeStep):
         )
 
     def apply(self) -> str:
-        """Install what is missing, configure and start SSSD, and ask it for a group."""
+        """Install what is missing, configure and start SSSD, and query a group."""
         machine, directory = self.node.machine, self._directory
         self._install()
         self._reach()
         write_for(machine, "sssd", CA_CERTIFICATE, directory.ca_certificate or "")
         write_for(machine, "sssd", SSSD_CONF, self._configuration(), mode=0o600)
         machine.run("pam-auth-update", "--enable", "mkhomedir")
-        units.start(machine, "sssd", anew=not knows_its_files(machine, "sssd"))
+        units.start(machine, "sssd", restart=not knows_its_files(machine, "sssd"))
         unknown = self._unknown_group()
         if unknown:
             reason = f"the directory shows no group {unknown}"
@@ -65,7 +65,7 @@ class Sssd(NodeStep):
         return f"people of {', '.join(directory.uris)} are known"
 
     def _configuration(self) -> str:
-        """Return sssd.conf with the password that the secret has now."""
+        """Return sssd.conf with the secret's current password."""
         text, secret_arn = sssd_conf(self.node.settings.access), self._directory.bind_secret_arn
         if secret_arn:
             text += password_line(bind_password(self.node.machine, secret_arn))
@@ -74,7 +74,7 @@ class Sssd(NodeStep):
     @property
     def _directory(self) -> Directory:
         directory = self.node.settings.access.directory
-        assert directory  # noqa: S101  # `applies_to` has looked
+        assert directory  # noqa: S101  # checked by `applies_to`
         return directory
 
     def _install(self) -> None:
@@ -96,7 +96,7 @@ class Sssd(NodeStep):
             raise NotYet(f"no directory server answers: {shown}", REACH)
 
     def _unknown_group(self) -> str:
-        """Return an allowed group that cannot be seen; empty when all of them can."""
+        """Return an allowed group that is not found, or an empty text if all are."""
         for group in self._directory.allowed_groups:
             if not self.node.machine.succeeds("getent", "group", group):
                 return group

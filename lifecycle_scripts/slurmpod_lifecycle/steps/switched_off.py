@@ -1,6 +1,6 @@
-"""Remains of an option on nodes that are older than the wish to have it off.
+"""Removal of options that were switched off after a node was set up.
 
-Files of our own go, and our lines in files of others; a service stops before its file goes.
+Our own files are removed, and our lines in other files; a service stops before its file is removed.
 docs/lifecycle.md says what stays: whatever running jobs may use.
 """
 
@@ -14,7 +14,7 @@ from slurmpod_lifecycle.settings import Role
 
 
 class SwitchedOff(NodeStep):
-    """Nothing is left of what the environment no longer asks for, as far as it can go."""
+    """Options that the environment no longer enables are removed, as far as possible."""
 
     name = "switched_off"
     roles = frozenset(Role)
@@ -25,11 +25,11 @@ class SwitchedOff(NodeStep):
         return not self._left()
 
     def apply(self) -> str:
-        """Stop the services that are left, and take back the files."""
+        """Stop the remaining services and remove the files."""
         left = self._left()
         for path, text in left.items():
             self._take_back(path, text)
-        return f"took back {', '.join(left)}" if left else "nothing was left"
+        return f"removed {', '.join(left)}" if left else "nothing to remove"
 
     def _take_back(self, path: str, text: str | None) -> None:
         machine, (folder, _, name) = self.node.machine, path.rpartition("/")
@@ -41,7 +41,7 @@ class SwitchedOff(NodeStep):
         machine.run("rm", "-f", path)
 
     def _left(self) -> Mapping[str, str | None]:
-        """Return what files should say that say something else, by path; None for no file."""
+        """Return the contents of files that differ from them, by path; None for no file."""
         node = self.node
         off = [step for step in steps.STEPS if not step.applies_to(node)]
         wanted = {

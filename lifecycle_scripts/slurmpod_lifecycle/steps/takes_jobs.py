@@ -1,7 +1,7 @@
-"""A worker that Slurm holds down is of no use, however well it was set up: somebody has to know.
+"""Reports a worker that Slurm holds down: it is of no use, however well it was set up.
 
-It does not fail the node. What holds it down is what happened before, to this node or to the one
-that it replaces, and HyperPod would only replace it again.
+It does not fail the node. The cause is an earlier event, on this node or on the one that it
+replaces, and HyperPod would only replace it again.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from slurmpod_lifecycle.step import CommandFailed, NotYet, StepFailed
 from slurmpod_lifecycle.steps.returned_nodes import SECONDS
 
 LACKS_ACCELERATORS = " count reported lower than configured "
-"""slurmctld drains a node of which slurmd counts fewer accelerators than its line says."""
+"""The reason of a drain by slurmctld: slurmd counts fewer accelerators than the node's line has."""
 
 FIX = "remove the reason, then run 'scontrol update nodename=... state=resume' on the controller"
 
 
 class TakesJobs(NodeStep):
-    """Slurm does not hold this worker down; one that is back is resumed by its controller."""
+    """Slurm does not hold this worker down; the controller resumes nodes that are back."""
 
     name = TAKES_JOBS
     roles = frozenset({Role.WORKER})
@@ -34,11 +34,11 @@ class TakesJobs(NodeStep):
     timeout_seconds = 3.0 * SECONDS
 
     def is_done(self) -> bool:
-        """Return whether Slurm does not hold it down, as far as it knows this node yet."""
+        """Return whether Slurm does not hold it down, if Slurm knows this node already."""
         return not self._reason()
 
     def apply(self) -> str:
-        """Raise NotYet while Slurm holds this node down, StepFailed where nobody resumes it."""
+        """Raise NotYet while Slurm holds this node down, StepFailed if nothing will resume it."""
         reason = self._reason()
         if not reason:
             return f"{self.node.name} takes jobs"
@@ -47,7 +47,7 @@ class TakesJobs(NodeStep):
         raise failure(f"Slurm holds this node down, reason: {reason}", FIX)
 
     def _reason(self) -> str:
-        """Return why Slurm holds it down; nothing where it does not."""
+        """Return why Slurm holds it down, or an empty text."""
         show = ("--oneliner", "show", "node", self.node.name)
         try:
             state = read_state(slurm.command(self.node.machine, "scontrol", *show))

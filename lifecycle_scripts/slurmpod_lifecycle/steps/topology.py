@@ -1,11 +1,11 @@
 """slurmctld starts although HyperPod has named a topology without describing it.
 
 HyperPod's agent may write TopologyPlugin=topology/tree, or block, and no topology.conf or an empty
-one. slurmctld 24.11 then waits a minute and ends, or refuses all jobs with several nodes
+one. slurmctld 24.11 then waits a minute and ends, or rejects all jobs with several nodes
 ("Requested topology configuration is not available"); 25.11 crashes at an empty topology.yaml. A
-program before every start of slurmctld, and before it is told to read a changed slurm.conf, puts an
-empty file aside and leaves the plugin out until there is a description; then HyperPod's own line is
-in force again.
+program before every start of slurmctld, and before it reads a changed slurm.conf, moves an empty
+file aside and leaves the plugin out until there is a description; then HyperPod's own line is in
+force again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ExecStartPre=-+{TOPOLOGY_PROGRAM}
 MARK = "# slurmpod, without a description of it: "
 PROGRAM_TEXT = f"""\
 #!/bin/sh
-# Written by slurmpod's lifecycle scripts: repairs a topology that is named but not described.
+# Written by slurmpod's lifecycle scripts: handles a topology without a description.
 cd {slurm.CONFIGURATION} && [ -e slurm.conf ] || exit 0
 for file in topology.yaml topology.conf; do
     if [ -e "$file" ] && ! grep -Evq '^[[:space:]]*(#.*)?$' "$file"; then
@@ -46,7 +46,7 @@ fi
 
 
 class Topology(NodeStep):
-    """The program is there before slurmctld starts for the first time."""
+    """A program handles an undescribed topology before slurmctld starts."""
 
     name = "topology"
     roles = frozenset({Role.CONTROLLER})
@@ -54,7 +54,7 @@ class Topology(NodeStep):
     needs = ("image_facts",)
 
     def is_done(self) -> bool:
-        """Return whether the program and the drop-in are there."""
+        """Return whether the program and the drop-in are installed."""
         machine = self.node.machine
         written = (
             machine.read(TOPOLOGY_PROGRAM) == PROGRAM_TEXT and machine.read(DROP_IN_PATH) == DROP_IN
@@ -62,9 +62,9 @@ class Topology(NodeStep):
         return written and not units.is_outdated(machine, "slurmctld")
 
     def apply(self) -> str:
-        """Write both; what the program does is in slurmctld's journal."""
+        """Write both; the program logs to slurmctld's journal."""
         machine = self.node.machine
         machine.write(TOPOLOGY_PROGRAM, PROGRAM_TEXT, mode=0o755)
         machine.write(DROP_IN_PATH, DROP_IN)
         units.reload_if_needed(machine, "slurmctld")
-        return "slurmctld starts without a topology that nothing describes"
+        return "slurmctld starts without an undescribed topology"

@@ -1,8 +1,8 @@
-"""Unattended upgrades leave alone what has to fit together, and what jobs stand on.
+"""Exclusions from unattended upgrades: packages that must match each other, and what jobs need.
 
 The Lustre client and the drivers of accelerators are built for one kernel: a node that boots a
-newer one has neither. Ubuntu's image upgrades by itself, and needrestart starts services again
-whose libraries are new. New versions come with a new image (UpdateClusterSoftware).
+newer one has neither. Ubuntu's image upgrades itself, and needrestart restarts services whose
+libraries are new. New versions come with a new image (UpdateClusterSoftware).
 
 Sources: README of unattended-upgrades (Package-Blacklist takes regular expressions), needrestart's
 README.Options.md and needrestart.conf (override_rc, conf.d).
@@ -31,7 +31,7 @@ HELD = """
     containerd
     enroot
 """
-"""How the names of packages begin."""
+"""Prefixes of package names."""
 
 _LISTED = "\n".join(f'    "{name}";' for name in HELD.split())
 APT_TEXT = f"""\
@@ -57,13 +57,13 @@ class UnattendedUpgrades(NodeStep):
     required = False
 
     def is_done(self) -> bool:
-        """Return whether apt and needrestart have been told."""
+        """Return whether apt and needrestart are configured."""
         machine = self.node.machine
-        told = {APT_PATH: APT_TEXT, NEEDRESTART_PATH: NEEDRESTART_TEXT}
-        return all(machine.read(path) == text for path, text in told.items())
+        files = {APT_PATH: APT_TEXT, NEEDRESTART_PATH: NEEDRESTART_TEXT}
+        return all(machine.read(path) == text for path, text in files.items())
 
     def apply(self) -> str:
-        """Tell them; both read their files whenever they run."""
+        """Write both files, which apt and needrestart read whenever they run."""
         self.node.machine.write(APT_PATH, APT_TEXT)
         self.node.machine.write(NEEDRESTART_PATH, NEEDRESTART_TEXT)
-        return "kernel, drivers and Slurm stay as they are until a new image"
+        return "kernel, drivers and Slurm change only with a new image"

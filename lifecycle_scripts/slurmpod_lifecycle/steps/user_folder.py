@@ -1,8 +1,8 @@
 """A folder on the shared file systems for the image's user, who could not write there otherwise.
 
-The root of a new file system belongs to root. The home of `ubuntu` is on each node's own disk: a
-job that writes there leaves its output on whichever node it started. A file system at /home hides
-that home, and the folder becomes the home.
+The top of a new file system belongs to root. The home of `ubuntu` is on each node's own disk: a job
+that writes there leaves its output on whichever node it ran. A file system at /home hides that
+home, and the folder becomes the home.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ FIX = "make the folder by hand; with root squash, name the controller in except_
 
 
 class UserFolder(NodeStep):
-    """`<mount path>/ubuntu` exists; made by the controller, once for all nodes.
+    """`<mount path>/ubuntu` exists; the controller creates it, once for all nodes.
 
-    A file system that somebody else has made is left alone.
+    A file system that this environment did not create is left alone.
     """
 
     name = "user_folder"
@@ -28,15 +28,15 @@ class UserFolder(NodeStep):
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether this is the controller, and there is a file system for the folder."""
+        """Return whether this is the controller, and a file system needs the folder."""
         return super().applies_to(node) and bool(_folders(node))
 
     def is_done(self) -> bool:
-        """Return whether the folders are there; who owns them is then their owners' business."""
+        """Return whether the folders exist; their owners may have changed since."""
         return not self._missing()
 
     def apply(self) -> str:
-        """Make the folders, the user's own."""
+        """Create the folders, owned by the user."""
         ownership = (f"--owner={USER}", f"--group={USER}", "--mode=755")
         try:
             self.node.machine.run("install", "--directory", *ownership, *self._missing())

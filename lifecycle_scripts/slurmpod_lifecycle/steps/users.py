@@ -1,8 +1,8 @@
 """The environment's users and groups, with the same ids on every node.
 
-Who disappears from the environment is locked, not deleted: the files stay theirs. A record on the
-node says whom these scripts have made; others are none of their business. Ids are never changed and
-never given to somebody else: files would change their owners.
+A user who is removed from the environment is locked, not deleted: the files stay theirs. A record
+on the node lists the users that these scripts created; others are left alone. Ids are never changed
+and never reused: files would change their owners.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from slurmpod_lifecycle.settings import Access, Role, User
 from slurmpod_lifecycle.step import StepFailed
 
 RECORD = "/etc/slurmpod/users.json"
-"""The names of all users that these scripts ever made on this node."""
+"""The names of all users that these scripts ever created on this node."""
 
 FIX = (
     "ids never change, because files keep them: write the old one under access, choose another name"
@@ -27,21 +27,21 @@ FIX = (
 SHELL = "/bin/bash"
 NO_SHELL = "/usr/sbin/nologin"
 IN_1970 = "1"
-"""The day on which the account of somebody who left has expired (shadow(5))."""
+"""The expiry date of a former user's account (shadow(5))."""
 
 SHADOW_FIELDS = 9
 Command = tuple[str, ...]
 
 
 class Users(NodeStep):
-    """Users and groups exist as the environment says, and nobody else of its former users."""
+    """Users and groups match the environment, and its former users are locked."""
 
     name = "users"
     roles = frozenset(Role)
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
-        """Return whether the environment has people, or had some."""
+        """Return whether the environment has users, or had some."""
         return super().applies_to(node) and has_people(node)
 
     def is_done(self) -> bool:
@@ -51,7 +51,7 @@ class Users(NodeStep):
         return is_clear and recorded(self.node.machine) == self._everybody()
 
     def apply(self) -> str:
-        """Note whom it makes, then make them; raises StepFailed for ids that are taken."""
+        """Record the new users, then create them; raises StepFailed for ids that are taken."""
         machine, access, known = self.node.machine, self.node.settings.access, self._known()
         found = conflicts(access, known)
         if found:
@@ -74,24 +74,24 @@ class Users(NodeStep):
 
 
 def has_people(node: Node) -> bool:
-    """Return whether the environment has users or groups of its own, or had some on this node."""
+    """Return whether the environment has its own users or groups, or had some on this node."""
     access = node.settings.access
     return bool(access.users or access.groups or recorded(node.machine))
 
 
 def former_users(node: Node) -> frozenset[str]:
-    """Return the users that the environment once had, on this node."""
+    """Return the environment's former users on this node."""
     return recorded(node.machine) - {user.name for user in node.settings.access.users}
 
 
 def recorded(machine: Machine) -> frozenset[str]:
-    """Return the names of all users that these scripts ever made on this node."""
+    """Return the names of all users that these scripts ever created on this node."""
     return frozenset(json.loads(machine.read(RECORD) or "[]"))
 
 
 @dataclass(frozen=True)
 class UserEntry:
-    """A line of /etc/passwd, and the day of expiry in /etc/shadow."""
+    """A line of /etc/passwd, and the expiry date in /etc/shadow."""
 
     name: str
     uid: int
@@ -120,7 +120,7 @@ class Known:
 
 
 def read_known(passwd: str, shadow: str, group: str) -> Known:
-    """Read the texts of /etc/passwd, /etc/shadow and /etc/group; odd lines are left out."""
+    """Parse the texts of /etc/passwd, /etc/shadow and /etc/group; malformed lines are left out."""
     expiry = {line[0]: line[7] for line in _lines(shadow, SHADOW_FIELDS)}
     users = {}
     for name, _, uid, gid, full_name, home, shell in _lines(passwd, 7):
@@ -133,7 +133,7 @@ def read_known(passwd: str, shadow: str, group: str) -> Known:
 
 
 def conflicts(access: Access, known: Known) -> list[str]:
-    """Return what of the environment the node cannot have: ids and names that are taken."""
+    """Return the environment's entries that the node cannot have: ids and names that are taken."""
     users = [(user.name, user.uid) for user in access.users]
     groups = [(group.name, group.gid) for group in access.groups]
     uids = {entry.uid: name for name, entry in known.users.items()}
@@ -147,7 +147,7 @@ def conflicts(access: Access, known: Known) -> list[str]:
 
 
 def plan(access: Access, known: Known, former: frozenset[str]) -> list[Command]:
-    """Return the commands that make the users and groups; `former` are those who left."""
+    """Return the commands that create the users and groups; `former` are those who left."""
     made = [
         ("groupadd", "--gid", str(group.gid), group.name)
         for group in access.groups
@@ -159,8 +159,8 @@ def plan(access: Access, known: Known, former: frozenset[str]) -> list[Command]:
 
 
 def _lines(text: str, fields: int) -> Iterator[list[str]]:
-    """Yield the fields of whole lines; where the third is an id, it is a number."""
-    for line in text.split("\n"):  # names of people may have what Python calls a line end
+    """Yield the fields of complete lines, with a number where the third is an id."""
+    for line in text.split("\n"):  # names may contain what Python takes for a line break
         parts = line.split(":")
         if len(parts) == fields and (fields == SHADOW_FIELDS or parts[2].isdigit()):
             yield parts
@@ -196,7 +196,7 @@ def _user(user: User, gids: Mapping[str, int], known: Known) -> list[Command]:
 
 
 def _memberships(access: Access, known: Known, former: frozenset[str]) -> Iterator[Command]:
-    """Put users into their groups and out of others; who was added by hand stays."""
+    """Put users into their groups and out of others; users added by hand stay."""
     people = {user.name for user in access.users} | former
     for group in access.groups:
         wanted = {user.name for user in access.users if group.name in user.groups}

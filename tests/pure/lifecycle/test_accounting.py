@@ -206,7 +206,7 @@ class TestSeveralControllers:
         step = Accounting(second)
         machine.fail("systemctl is-failed")
         assert not step.is_done()
-        assert step.apply() == f"slurmdbd stands by for the one on {CONTROLLER_ADDRESS}"
+        assert step.apply() == f"slurmdbd is a standby of the one on {CONTROLLER_ADDRESS}"
         assert machine.did("systemctl restart --no-block slurmdbd")
         assert step.is_done()
         machine.reply("systemctl is-failed", "")

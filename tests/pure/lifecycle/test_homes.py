@@ -26,7 +26,7 @@ def made(step: Homes) -> list[str]:
 def test_only_missing_homes_are_made() -> None:
     homes = step("20001 alice\n0 lost+found\n")
     assert not homes.is_done()
-    assert homes.apply() == "2 homes in /fsx/home, 1 of them made now"
+    assert homes.apply() == "2 homes in /fsx/home, 1 of them new"
     assert made(homes) == [
         f"{PROGRAM} /fsx/home/bob /fsx/home/.bob.ip-10-0-128-20 20002:20002 bob yes"
     ]
@@ -55,7 +55,7 @@ def test_homes_on_the_nodes_own_disk_have_no_keys() -> None:
     ("found", "said"),
     [
         ("30 alice\n", "/fsx/home/alice belongs to the id 30, not 20001"),
-        ("20001 carl\n", "/fsx/home/carl belongs to the id 20001, now that of alice"),
+        ("20001 carl\n", "/fsx/home/carl belongs to the id 20001, now the id of alice"),
     ],
 )
 def test_files_of_somebody_else_are_given_to_nobody(found: str, said: str) -> None:
@@ -68,7 +68,7 @@ def test_files_of_somebody_else_are_given_to_nobody(found: str, said: str) -> No
 
 def test_a_folder_beside_ones_home_is_no_dispute() -> None:
     homes = step("20001 alice\n20001 alice-scratch\n")
-    assert homes.apply() == "2 homes in /fsx/home, 1 of them made now"
+    assert homes.apply() == "2 homes in /fsx/home, 1 of them new"
 
 
 def test_folders_that_vanish_while_they_are_listed_are_no_failure() -> None:

@@ -76,7 +76,7 @@ def test_a_lustre_client_for_another_kernel_is_told_of(step: ImageFacts) -> None
 
 def test_a_slurm_that_nobody_has_tried_is_told_of(step: ImageFacts) -> None:
     machine_of(step.node).reply("readlink --canonicalize /opt/slurm", "/opt/slurm-26.05\n")
-    warning = "warning: nobody has tried these scripts with this Slurm"
+    warning = "warning: these scripts are untested with this version of Slurm"
     assert step.apply() == f"Ubuntu 22.04.5 LTS, 6.8.0-1031-aws, slurm-26.05, {warning}"
 
 
@@ -93,7 +93,7 @@ def test_an_image_of_which_nothing_is_known_fails_no_node() -> None:
     machine = machine_of(step.node)
     for command in ("uname", "readlink", "modinfo", "dpkg-query", "test"):
         machine.fail(command)
-    assert step.apply() == "nothing is known of this image"
+    assert step.apply() == "no facts about this image"
     noted = json.loads(machine.files[IMAGE_FACTS])
     assert (noted.pop("packages"), noted.pop("rehearsed_for")) == ({}, DEFAULT)
     assert noted.pop("platform")

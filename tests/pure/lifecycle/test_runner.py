@@ -129,7 +129,7 @@ class TestRepetition:
         result = run(Recorded("a", wait), timeout_seconds=SHORT_SECONDS)["a"]
         forever.set()
         assert result.state is State.FAILED
-        assert "gave up after 0.05 s" in result.detail
+        assert "timed out after 0.05 s" in result.detail
 
     def test_a_step_may_have_a_time_of_its_own(self) -> None:
         next_began = threading.Event()
@@ -145,14 +145,14 @@ class TestRepetition:
         impatient = Recorded("a", never, required=False)
         impatient.timeout_seconds = SHORT_SECONDS
         results = run(Recorded("b", wait), impatient, Recorded("c", begin, needs=("a",)))
-        assert "gave up after 0.05 s" in results["a"].detail
+        assert "timed out after 0.05 s" in results["a"].detail
         assert results["b"].state is State.DONE
 
     def test_when_time_is_up_the_last_reason_is_the_reason(self) -> None:
         result = _timed_out(
             _Running(Recorded("a"), 0.0, 600, last=NotYet("still missing", "create it"))
         )
-        assert result.detail == "still missing (gave up after 600 s)"
+        assert result.detail == "still missing (timed out after 600 s)"
         assert result.fix == "create it"
 
     def test_delays_grow_up_to_a_limit_and_vary(self) -> None:

@@ -102,7 +102,7 @@ def test_a_failure_is_told_at_once_in_the_words_of_the_program() -> None:
 def test_a_type_that_the_catalog_does_not_know_may_have_none() -> None:
     step = Scratch(node_with(None))
     machine_of(step.node).reply("lsblk", json.dumps({"blockdevices": []}))
-    assert step.apply() == "this type of instance has no such disks"
+    assert step.apply() == "this instance type has no instance-store disks"
     assert UNIT_PATH not in machine_of(step.node).files
 
 

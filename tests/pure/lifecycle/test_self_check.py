@@ -118,7 +118,7 @@ class TestLoginAndWorker:
     def test_which_daemon_a_login_node_has_is_hyperpods_business_when_extended(self) -> None:
         step = check(Role.LOGIN, mode=Mode.EXTENDED)
         machine_of(step.node).fail("systemctl is-active --quiet slurmd")
-        assert step.apply() == "the cluster's state can be seen from here"
+        assert step.apply() == "Slurm's commands work on this node"
 
     def test_commands_must_work_on_a_login_node(self) -> None:
         step = check(Role.LOGIN)
@@ -136,12 +136,12 @@ class TestAccelerators:
         machine_of(step.node).reply(f"{SCONTROL} --oneliner show node ip-10-0-128-20", self.GPUS)
         assert step.apply() == "registered with Slurm as IDLE"
         machine_of(step.node).reply(f"{SCONTROL} --oneliner show node ip-10-0-128-20", self.NONE)
-        with pytest.raises(NotYet, match="knows no gpu of this node") as failure:
+        with pytest.raises(NotYet, match="lists no gpu for this node") as failure:
             step.apply()
         assert "GresTypes" in failure.value.fix
 
     def test_neuron_devices_that_slurm_does_not_count_are_told_of(self) -> None:
-        assert "warning: Slurm knows no neuron" in judge_accelerators(self.NONE, "neuron")
+        assert "warning: Slurm lists no neuron" in judge_accelerators(self.NONE, "neuron")
 
     def test_a_node_without_accelerators_has_nothing_to_count(self) -> None:
         assert judge_accelerators(self.NONE, "") == ""

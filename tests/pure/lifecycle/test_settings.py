@@ -77,12 +77,12 @@ def test_a_file_that_is_not_whole_is_refused(
 ) -> None:
     path = tmp_path / "settings.json"
     path.write_text(json.dumps({**json.loads(rendered), **change}))
-    with pytest.raises(StepFailed, match="is not what it should be"):
+    with pytest.raises(StepFailed, match="is not valid"):
         load_settings(path)
 
 
 def test_half_a_file_is_refused(rendered: bytes, tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes(rendered[:40])
-    with pytest.raises(StepFailed, match="is not what it should be"):
+    with pytest.raises(StepFailed, match="is not valid"):
         load_settings(path)

@@ -64,7 +64,7 @@ class TestStep:
     @pytest.mark.parametrize("systems", [(), (replace(LUSTRE, root_squash=True),)])
     def test_without_storage_for_it_it_says_so(self, systems: tuple[object, ...]) -> None:
         ssh = SshBetweenNodes(node(Role.WORKER, node=OPTIONS, file_systems=systems))
-        with pytest.raises(StepFailed, match="no file system that all nodes share"):
+        with pytest.raises(StepFailed, match="no file system is shared by all nodes"):
             ssh.apply()
 
 
@@ -95,7 +95,7 @@ class TestPrograms:
         program = PAIR_TEXT.replace("stat -c", "echo 1;:")  # only root could make it so
         with pytest.raises(subprocess.CalledProcessError) as failure:
             run(program, str(folder), f"{folder}.n1", "ubuntu")
-        assert failure.value.stderr == f"{folder.parent} belongs to somebody else\n"
+        assert failure.value.stderr == f"{folder.parent} belongs to another user\n"
 
     def test_of_two_nodes_at_once_the_first_one_wins(self, tmp_path: Path) -> None:
         folder = tmp_path / "ssh" / "ubuntu"

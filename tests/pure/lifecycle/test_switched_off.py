@@ -70,7 +70,7 @@ def test_what_is_on_stays() -> None:
     wanted = {name: EVERYTHING[name] for name in ("node", "metrics", "slurm")}
     on = replace(here, settings=replace(here.settings, **wanted))
     assert SwitchedOff(on).is_done()
-    assert SwitchedOff(on).apply() == "nothing was left"
+    assert SwitchedOff(on).apply() == "nothing to remove"
     assert not machine.changes
 
 
