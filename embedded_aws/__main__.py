@@ -1,4 +1,4 @@
-"""`python -m embedded_aws`: an AWS of one account on a loopback port, until Ctrl-C."""
+"""`python -m embedded_aws`: serves one AWS account on a loopback port until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ACCOUNT_DIGITS = 12
 
 
 def main() -> None:
-    """Serve, and print the variables that lead a shell's AWS tools here."""
+    """Serve, and print the variables that point a shell's AWS tools here."""
     collect_garbage_rarely()
     options = _options()
     ending = Shutdown(signal.SIGINT, signal.SIGTERM)
@@ -33,24 +33,24 @@ def main() -> None:
     lines = [*shell_lines(os.environ, aws.environment())]
     with aws:
         aws.start(CloudOnlyPlatform())
-        lines.append(f"# {aws.endpoint} answers for account {aws.account}; Ctrl-C ends it")
+        lines.append(f"# {aws.endpoint} serves account {aws.account}; press Ctrl-C to stop")
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
         ending.wait()
-    os._exit(0)  # threads of an unfinished deployment must not hold us
+    os._exit(0)  # threads of an unfinished deployment must not delay the exit
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m embedded_aws",
-        description="Serve an AWS of one account on a loopback port, until Ctrl-C.",
+        description="Serve one AWS account on a loopback port until Ctrl-C.",
     )
-    parser.add_argument("--port", type=int, help="default: a free one")
+    parser.add_argument("--port", type=int, help="default: any free port")
     parser.add_argument(
         "--account", type=_account, default="111122223333", help="12 digits; default: %(default)s"
     )
     parser.add_argument("--region", default="us-west-2", help="default: %(default)s")
-    parser.add_argument("--seed", help="any text; the same one gives the same ids again")
+    parser.add_argument("--seed", help="any text; the same seed yields the same ids")
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""Answers to requests that no service answers, in the form of the protocol; ids of all answers.
+"""Responses that no service produces, in the protocol's format; request ids of all responses.
 
 Sources: Smithy specifications of the AWS protocols; API references ("Common Errors", S3's and EC2's
 error codes, "Troubleshooting" of S3 for its two ids).
@@ -19,12 +19,12 @@ from embedded_aws.ids import ids
 _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _EC2_PREAMBLE = "You are not authorized to perform this operation. "
 _NO_ID = "request-id"
-"""What stands in XML for the id of a request, until the answer leaves: moto's word, and ours."""
+"""Placeholder for the request id in XML until the response is sent; moto uses the same text."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer to a request that no service sees."""
+    """A response to a request that does not reach any service."""
 
     status: str
     content_type: str
@@ -43,7 +43,7 @@ class Answer:
 
 
 def access_denied(call: Call, message: str) -> Answer:
-    """Return the answer to a call that policies do not allow."""
+    """Return the response to a call that policies do not allow."""
     if call.service == "ec2":
         return _error(call, "403 Forbidden", "UnauthorizedOperation", _EC2_PREAMBLE + message)
     if call.protocol in ("json", "rest-json"):
@@ -54,7 +54,7 @@ def access_denied(call: Call, message: str) -> Answer:
 
 
 def unknown_credentials(call: Call) -> Answer:
-    """Return the answer to a call with credentials that nobody has."""
+    """Return the response to a call with unknown credentials."""
     if call.service == "s3":
         message = "The AWS Access Key Id you provided does not exist in our records."
         return _error(call, "403 Forbidden", "InvalidAccessKeyId", message)
@@ -68,19 +68,19 @@ def unknown_credentials(call: Call) -> Answer:
 
 
 def unsigned() -> Answer:
-    """Return the answer to a request that nobody signed: nothing here is open to all."""
+    """Return the response to an unsigned request: nothing here is public."""
     code, message = "AccessDenied", "Access Denied"
     return Answer("403 Forbidden", "application/xml", code, _s3_error(code, message))
 
 
 def flawed(call: Call) -> Answer:
-    """Return the answer to a call that no service would look at."""
-    assert call.flaw is not None  # noqa: S101 - the caller asked
+    """Return the response to a malformed call."""
+    assert call.flaw is not None  # noqa: S101 - the caller has checked
     return _error(call, "400 Bad Request", call.flaw.code, call.flaw.message)
 
 
 def unsupported(call: Call, reason: object) -> Answer:
-    """Return the answer to what the embedded AWS cannot, with a status that SDKs do not retry."""
+    """Return the response to an unsupported call, with a status that SDKs do not retry."""
     what = f"{call.operation or call.method} of {call.service}"
     message = f"Not supported by the embedded AWS: {what}: {reason}"
     return _error(call, "501 Not Implemented", "UnsupportedOperation", message)
@@ -119,10 +119,10 @@ Headers = list[tuple[str, str]]
 
 
 class Seal:
-    """Gives the answer to a call the protocol's content type and the id of the request.
+    """Sets the protocol's content type and the request id on the response to a call.
 
-    moto leaves some of its answers with the type of web pages, answers what it lacks with a page,
-    and gives ids to a part of its services only.
+    moto returns some responses as text/html, answers unknown operations with a web page, and sets
+    request ids for some services only.
     """
 
     def __init__(self, call: Call, start_response: Callable[..., Any]) -> None:
@@ -133,11 +133,11 @@ class Seal:
         self._headers: Headers = []
 
     def start(self, status: str, headers: Headers, *_: Any) -> None:
-        """Keep status and headers, as a WSGI application gives them, until the body is known."""
+        """Keep the WSGI status and headers until the body is known."""
         self._status, self._headers = status, headers
 
     def close(self, parts: Iterable[bytes]) -> list[bytes]:
-        """Answer with a body."""
+        """Send the response with this body."""
         body = b"".join(parts)
         if body[: len(_PAGE)].lower() == _PAGE and self._is_error() and self._call.service != "s3":
             (body,) = unsupported(self._call, "no such operation").give(self.start)
@@ -150,7 +150,7 @@ class Seal:
         return int(self._status[:3]) >= _FIRST_ERROR
 
     def _kept(self, length: int) -> Headers:
-        """Return the headers that were given, corrected."""
+        """Return the original headers with the length, type and ids corrected."""
         ours = {"x-amzn-requestid", "x-amz-request-id"}
         if self._call.method != "HEAD":
             ours.add("content-length")

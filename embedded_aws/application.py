@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from flask import Flask
 
 Wsgi = Any
-"""A WSGI application; its types say nothing."""
+"""A WSGI application."""
 
 _OURS = (
     ("cloudcontrol", re.compile(r"https?://cloudcontrolapi\.(.+)\.amazonaws\.com")),
     ("grafana", re.compile(r"https?://grafana\.(.+)\.amazonaws\.com")),
     ("service-quotas", re.compile(r"https?://servicequotas\.(.+)\.amazonaws\.com")),
 )
-"""Embedded services that moto does not have, or knows by another name, and their addresses."""
+"""Embedded services that moto lacks or names differently, and their addresses."""
 
 _INVOCATION = re.compile(r"/2015-03-31/functions/[^/]+/invocations")
 
@@ -56,13 +56,13 @@ def application(
     channels: DataChannels,
     workspaces: Workspaces | None = None,
 ) -> Wsgi:
-    """Return the application that answers for `account` to whom `gate` lets in.
+    """Return the application that serves `account`; `gate` authorizes each request.
 
-    `channels` answer for sessions, whose requests nobody signs. `workspaces` are asked before the
-    services: what they answer is no service of AWS's kind.
+    `channels` answer the requests of sessions, which are unsigned. `workspaces` are asked before
+    the services, because their APIs are not AWS APIs.
 
-    moto is not made for threads: its services answer one request at a time. The embedded services
-    lock for themselves, because they use moto's while they answer.
+    moto is not thread-safe, so its services answer one request at a time. The embedded services do
+    their own locking, because they call moto's services while they answer.
     """
     embedded = {service.name: service_app(service) for service in services}
     one_at_a_time = threading.Lock()
@@ -97,7 +97,7 @@ def application(
 
 
 class _Dispatcher(DomainDispatcherApplication):
-    """moto's choice of the service for a host, made once: moto looks through its folders."""
+    """moto's lookup of the service for a host, cached: moto searches its folders each time."""
 
     def __init__(self, create_app: Callable[[Any], Flask]) -> None:
         super().__init__(create_app)
@@ -105,7 +105,7 @@ class _Dispatcher(DomainDispatcherApplication):
         self._services: dict[str, Any] = {}
 
     def get_backend_for_host(self, host: Any) -> Any:
-        """Return the service that answers at a host."""
+        """Return the service for a host."""
         if host not in self._services:
             self._services[host] = super().get_backend_for_host(host)
         return self._services[host]
@@ -116,7 +116,7 @@ def _serialized(service: Any, lock: threading.Lock) -> Wsgi:
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
         if service == "awslambda" and _INVOCATION.fullmatch(environ["PATH_INFO"]):
-            # a function uses the other services while it runs, so they must not wait for its end
+            # a function calls the other services while it runs, so they must not wait for it
             is_awaited = IS_AWAITED.set(True)
             try:
                 return list(app(environ, start_response))

@@ -1,7 +1,7 @@
-"""Requests on the wire as API calls: the signer's words, the operation, the input and its flaws.
+"""Requests on the wire parsed into API calls: signer, operation, input and what is malformed.
 
-Signatures are not recomputed. moto finds the operation by botocore's models, as it does for its own
-services. What these lack is known here: an operation that has no model is called by the path.
+Signatures are not verified. moto finds the operation by botocore's models, as it does for its own
+services. Operations that the models lack are listed here and found by their path.
 Sources: AWS Signature Version 4 (IAM user guide, "Create a signed AWS API request").
 """
 
@@ -29,7 +29,7 @@ _SCOPE_PARTS = 5
 
 @dataclass(frozen=True)
 class Signature:
-    """A request's words about its signer; `token` is that of a session, empty for users."""
+    """The signer that a request names; `token` is the session token, empty for users."""
 
     access_key_id: str
     token: str
@@ -38,7 +38,7 @@ class Signature:
 
 
 def signature_of(environ: Mapping[str, str]) -> Signature | None:
-    """Return who signed a WSGI request, in a header or (presigned) in the URL; None: nobody."""
+    """Return a WSGI request's signature, from a header or a presigned URL; None if unsigned."""
     scope = _in_header(environ.get("HTTP_AUTHORIZATION", ""))
     token = environ.get("HTTP_X_AMZ_SECURITY_TOKEN", "")
     if not scope:
@@ -68,27 +68,27 @@ _MODELS = {
     "monitoring": "cloudwatch",
     "servicequotas": "service-quotas",
 }
-"""Services that botocore has under another name than the one in signatures."""
+"""Services whose name in botocore differs from the one in signatures."""
 
 _PREFIXES = {
     "cloudcontrolapi": "cloudformation",
     "eventbridge": "events",
     "monitoring": "cloudwatch",
 }
-"""Services that policies have under another name than the one in signatures."""
+"""Services whose name in policies differs from the one in signatures."""
 
 _PATHS = {
     ("aps", re.compile(r"/workspaces/(?P<workspaceId>[^/]+)/api/v1/remote_write")): "RemoteWrite",
     ("aps", re.compile(r"/workspaces/(?P<workspaceId>[^/]+)/api/v1/query")): "QueryMetrics",
 }
-"""Operations of Prometheus' own API in Amazon Managed Service for Prometheus (its user guide)."""
+"""Operations of the Prometheus API in Amazon Managed Service for Prometheus (its user guide)."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """An API call. `service` is as in policies, `operation` empty where nobody knows it.
+    """An API call. `service` is named as in policies; `operation` is empty if unknown.
 
-    `protocol` is botocore's name for the form of request and answer; `method` is HTTP's.
+    `protocol` is botocore's name for the wire format; `method` is the HTTP method.
     """
 
     service: str
@@ -98,15 +98,15 @@ class Call:
     method: str
     given: Mapping[str, Any]
     flaw: Malformed | None = None
-    """Why no service would look at the call, if so; then nothing is given."""
+    """Why the call is malformed, if it is; `given` is empty then."""
 
 
 _OF_NOBODY = Signature("", "", "", "s3")
-"""Who does not sign reads a bucket: no other service has anything for everybody."""
+"""The signature assumed for unsigned requests: only S3 buckets can be public."""
 
 
 def call_of(environ: dict[str, Any], signature: Signature | None) -> Call:
-    """Read a WSGI request; whoever answers it can read its body again."""
+    """Parse a WSGI request; its body can be read again afterwards."""
     signature = signature or _OF_NOBODY
     body = body_of(environ)
     request = Request({**environ, "wsgi.input": io.BytesIO(body)})
@@ -125,7 +125,7 @@ def call_of(environ: dict[str, Any], signature: Signature | None) -> Call:
 
 
 def body_of(environ: dict[str, Any]) -> bytes:
-    """Return the body of a WSGI request, which can be read again."""
+    """Return the body of a WSGI request, and leave it readable."""
     if environ.get("wsgi.input_terminated"):
         body = environ["wsgi.input"].read()
     else:
@@ -137,7 +137,7 @@ def body_of(environ: dict[str, Any]) -> bytes:
 def _by_model(
     request: Request, service: str
 ) -> tuple[str, str, Mapping[str, Any], Malformed | None]:
-    """Return protocol, operation, input and flaw; nothing for services that botocore lacks."""
+    """Return protocol, operation, input and flaw; all empty for services that botocore lacks."""
     name = _MODELS.get(service, service)
     try:
         model = get_service_model(name)
@@ -161,7 +161,7 @@ def _by_model(
 
 
 def _named(request: Request, protocol: str) -> str:
-    """Return the operation that a request names, without which no service knows it."""
+    """Return the name of the operation in a request whose operation is not in the model."""
     if protocol == "json":
         return str(request.headers.get("X-Amz-Target", "")).rpartition(".")[2]
     return str(request.values.get("Action", ""))

@@ -1,4 +1,4 @@
-"""boto3 clients with which the embedded AWS uses itself, as CloudFormation uses the services.
+"""boto3 clients with which the embedded AWS calls itself, as CloudFormation calls the services.
 
 They carry the endpoint and made-up credentials themselves, so that nothing in the environment or
 in ~/.aws can send them elsewhere.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SECRET_ACCESS_KEY = "embedded-aws-accepts-any-secret"  # noqa: S105 - opens nothing
 
 _NAMED_ONLY = "embedded-aws-v4"
-"""The form of signatures that name the signer and prove nothing."""
+"""The signature version whose signatures name the signer but prove nothing."""
 
 _CONFIG = Config(
     retries={"total_max_attempts": 1},
@@ -39,7 +39,7 @@ _CONFIG = Config(
     signature_version=_NAMED_ONLY,
     user_agent="embedded-aws",
 )
-"""Requests of this process to itself: leaving out what no answer depends on saves a fifth."""
+"""Options for requests of this process to itself: skipping checksums and the like saves a fifth."""
 
 
 def access_key_id(account: str) -> str:
@@ -52,10 +52,10 @@ def access_key_id(account: str) -> str:
 
 
 class _NamedSigner(SigV4Auth):
-    """Says who signs, for which Region and service: nobody here recomputes the signature."""
+    """Names the signer, Region and service; the signature is a dummy, as it is never verified."""
 
     def add_auth(self, request: AWSRequest) -> None:
-        """Sign a request with as many digits as a signature has."""
+        """Sign a request with a dummy signature of the usual length."""
         request.context["timestamp"] = datetime.now(tz=UTC).strftime(SIGV4_TIMESTAMP)
         self._modify_request_before_signing(request)  # type: ignore[attr-defined]
         request.headers["Authorization"] = (
@@ -70,7 +70,7 @@ AUTH_TYPE_MAPS[_NAMED_ONLY] = _NamedSigner
 class Clients:
     """Clients of one account and region of the embedded AWS.
 
-    `answer` is asked first, by botocore's `before-send`: what it leaves goes over the network.
+    `answer` handles botocore's `before-send` event; requests it does not answer use the network.
     """
 
     def __init__(
@@ -95,13 +95,13 @@ class Clients:
         self.dns_suffix = "amazonaws.com.cn" if self.partition == "aws-cn" else "amazonaws.com"
         self._endpoint = endpoint
         self.node_endpoint = node_endpoint or endpoint
-        """Where the nodes of clusters reach all services."""
+        """The URL at which cluster nodes reach all services."""
         self._clients: dict[str, Any] = {}
         self._creation = threading.Lock()
 
     @property
     def endpoint(self) -> str:
-        """Where all services answer."""
+        """The URL of all services."""
         return self._endpoint
 
     @property
@@ -146,7 +146,7 @@ class Clients:
             return self._clients[name]
 
     def upload_url(self, bucket: str, key: str, validity_s: int) -> str:
-        """Return a pre-signed URL to which anybody can put an object."""
+        """Return a pre-signed URL that lets anyone put an object."""
         config = _CONFIG.merge(Config(signature_version="s3v4"))
         with self._creation:
             s3 = self._session.client("s3", endpoint_url=self._endpoint, config=config)

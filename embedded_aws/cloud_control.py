@@ -1,4 +1,4 @@
-"""The Cloud Control API of the embedded AWS: whether a resource of any type is there."""
+"""The Cloud Control API of the embedded AWS: looks up resources of any type."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from embedded_aws.wire import Operation
 
 
 class CloudControlApi:
-    """GetResource, which tells of a resource nothing but its identifier."""
+    """GetResource, which returns a resource's identifier only."""
 
     name: Final = "cloudcontrol"
     refusal: Final = "UnsupportedActionException"

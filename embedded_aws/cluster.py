@@ -1,8 +1,8 @@
-"""SageMaker HyperPod clusters as the embedded AWS keeps them, and what is asked of their nodes.
+"""SageMaker HyperPod clusters as the embedded AWS stores them, and the interface to their network.
 
 The SageMaker service creates `Cluster` objects and answers Describe and List calls from them; a
 `ClusterPlatform` (see `interface`) fills them in. This file imports neither moto nor boto3, so that
-a platform costs nothing to import.
+platforms import quickly.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from embedded_aws.ids import ids
 
 RUNNING = "Running"
 DEEP_HEALTH_CHECK = "DeepHealthCheckInProgress"
-"""Statuses of nodes, in SageMaker's words."""
+"""Node statuses of the SageMaker API."""
 
 
 class ClusterFailed(Exception):
-    """A cluster could not become what it should; the text is what FailureMessage says then."""
+    """A cluster operation failed; the text becomes FailureMessage."""
 
 
 class StillAtWork(ClusterFailed):
-    """Nothing was begun on a node: something else is being done to it until `wait` returns."""
+    """Another operation on the node is in progress until `wait` returns; nothing was started."""
 
     def __init__(self, message: str, wait: Callable[[], None]) -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ class StillAtWork(ClusterFailed):
 
 
 class NodeType(StrEnum):
-    """The part that nodes of a group have in Slurm, in SageMaker's words."""
+    """The role of a group's nodes in Slurm, as named by the SageMaker API."""
 
     CONTROLLER = "Controller"
     LOGIN = "Login"
@@ -42,7 +42,7 @@ class NodeType(StrEnum):
 
 @dataclass(frozen=True)
 class LifeCycleConfig:
-    """The place of a group's lifecycle scripts in S3, and the one that runs: one of the two."""
+    """The location of a group's lifecycle scripts in S3 and its entry script: one of the two."""
 
     source_s3_uri: str
     on_create: str | None
@@ -50,13 +50,13 @@ class LifeCycleConfig:
 
     @property
     def entry_script(self) -> str:
-        """The script that runs, whenever that is."""
+        """The script that runs: at creation or when initialization completes."""
         return self.on_create or self.on_init_complete or ""
 
 
 @dataclass(frozen=True)
 class SlurmConfig:
-    """A group's place in Slurm, where the API says it; compute groups have a partition."""
+    """A group's Slurm configuration in the API; compute groups have a partition."""
 
     node_type: NodeType
     partition: str | None
@@ -81,7 +81,7 @@ class VpcConfig:
 
 @dataclass(frozen=True)
 class InstanceGroup:
-    """One instance group, as CreateCluster was asked for it."""
+    """One instance group, as requested in CreateCluster."""
 
     name: str
     instance_type: str
@@ -89,37 +89,37 @@ class InstanceGroup:
     execution_role_arn: str
     threads_per_core: int | None
     lifecycle: LifeCycleConfig | None
-    """None: the image configures the nodes by itself, and no script runs."""
+    """None if the image configures the nodes and no script runs."""
     vpc_config: VpcConfig
-    """The group's own network if it overrides the cluster's, else the cluster's."""
+    """The group's network if it overrides the cluster's, else the cluster's."""
     request: Mapping[str, Any]
-    """The group as it stands in the request."""
+    """The group's entry in the request."""
     min_instance_count: int = 0
     slurm: SlurmConfig | None = None
     mounts: tuple[FileSystemMount, ...] = ()
 
     @property
     def image_id(self) -> str | None:
-        """The image that its nodes get, where the request names one."""
+        """The image for its nodes, if the request names one."""
         return self.request.get("ImageId")
 
     @property
     def deep_health_checks(self) -> tuple[str, ...]:
-        """The checks that its new nodes pass before they take jobs."""
+        """The checks that its new nodes must pass before they accept jobs."""
         return tuple(self.request.get("OnStartDeepHealthChecks", ()))
 
     @property
     def configures_itself(self) -> bool:
         """Whether HyperPod sets its nodes up from the image, Slurm included.
 
-        With an OnCreate script it does not: all that is left to the script.
+        With an OnCreate script it does not: the script does all of that.
         """
         return self.lifecycle is None or self.lifecycle.on_create is None
 
 
 @dataclass(frozen=True)
 class AccountingDatabase:
-    """The database for Slurm's job records that lies outside the cluster."""
+    """The external database for Slurm's job records."""
 
     endpoint: str
     port: int
@@ -155,13 +155,13 @@ class NetworkInterface:
 
 
 class ClusterNetwork(Protocol):
-    """The cluster's access to the subnets it was given, as HyperPod has it through its role."""
+    """The cluster's access to its subnets, which HyperPod has through its role."""
 
     def create_interface(self, group: InstanceGroup) -> NetworkInterface:
         """Create an interface for a node of `group`; raises ClusterFailed if its subnet is full."""
 
     def delete_interface(self, interface_id: str) -> None:
-        """Delete an interface; its address becomes free."""
+        """Delete an interface, which frees its address."""
 
 
 @dataclass
@@ -178,29 +178,29 @@ class ClusterNode:
     message: str = ""
     interface: NetworkInterface | None = None
     logical_id: str = field(default_factory=lambda: ids.uuid("node"))
-    """What stays the same when another instance takes its place."""
+    """Unchanged when another instance replaces it."""
     updated_at: datetime | None = None
-    """When it last got other software, if ever."""
+    """Time of its last software update, if any."""
     image_id: str | None = None
-    """The image that it runs, where a request named one."""
+    """The image that it runs, if a request named one."""
     is_leaving: bool = False
-    """Whether it goes for good, so that nothing new is begun on it."""
+    """Whether it is being removed, so that no operation may start on it."""
     failed_checks: int = 0
-    """How many instances in this place, one after the other, failed their deep health checks."""
+    """Consecutive instances of this node that failed their deep health checks."""
 
     def renew(self, image_id: str | None) -> None:
-        """Note that it runs other software now."""
+        """Record a software update."""
         self.updated_at, self.image_id = datetime.now(UTC), image_id
 
     @property
     def is_up(self) -> bool:
-        """Whether it runs, be it that only deep health checks may use it."""
+        """Whether it runs, including for deep health checks only."""
         return self.status in (RUNNING, DEEP_HEALTH_CHECK)
 
 
 @dataclass(frozen=True)
 class ClusterEvent:
-    """One event: what it is about, in words, and as metadata under the API's name for them."""
+    """One event: its subject, its description, and metadata under the API's names."""
 
     resource_type: str
     description: str
@@ -216,7 +216,7 @@ class ClusterEvent:
 
     @property
     def level(self) -> str:
-        """How bad it is."""
+        """The event's severity."""
         if self.failure is not None:
             return "Error"
         return "Warn" if self.warns else "Info"
@@ -224,7 +224,7 @@ class ClusterEvent:
 
 @dataclass
 class ClusterOperation:
-    """Something asked of a cluster that takes a while: `Scaling` or `DeepHealthCheck`.
+    """A long-running operation on a cluster: `Scaling` or `DeepHealthCheck`.
 
     `details` are by group, in the API's shape; statuses are SageMaker's.
     """
@@ -250,7 +250,7 @@ class Cluster:
     network: ClusterNetwork
     created_at: datetime
     request: Mapping[str, Any]
-    """The CreateCluster request, with what UpdateCluster has changed since."""
+    """The CreateCluster request, including later changes by UpdateCluster."""
     tell: Callable[[Mapping[str, Any]], None] = field(default=lambda _: None, repr=False)
     """Sends an event about the cluster to EventBridge."""
     has_ended: Callable[[str], bool] = field(default=lambda _: False, repr=False)
@@ -258,16 +258,16 @@ class Cluster:
     nodes: list[ClusterNode] = field(default_factory=list)
     tags: dict[str, str] = field(default_factory=dict)
     controller_group: str = ""
-    """The group of Slurm's controllers, as soon as that is known."""
+    """The group of Slurm controllers, once known."""
     events: list[ClusterEvent] = field(default_factory=list)
     operations: list[ClusterOperation] = field(default_factory=list)
     software_updates: dict[str, str] = field(default_factory=dict)
-    """By group, how its last UpdateClusterSoftware stands, in SageMaker's words."""
+    """The status of the last UpdateClusterSoftware, by group."""
     status: str = "Creating"
     failure_message: str = ""
 
     def group(self, name: str) -> InstanceGroup:
-        """Return the group of this name."""
+        """Return the group with this name."""
         return next(group for group in self.groups if group.name == name)
 
     def lacks_plan(self, group_name: str) -> bool:
@@ -299,12 +299,12 @@ def new_node(cluster: Cluster, group: InstanceGroup) -> ClusterNode:
 
 
 def new_instance_id() -> str:
-    """Return an id of the form that EC2 uses."""
+    """Return an instance id in EC2's format."""
     return ids.prefixed("i")
 
 
 def resized(group: InstanceGroup, count: int) -> InstanceGroup:
-    """Return a group as it would be if it had been asked for with `count` instances."""
+    """Return a group as if it had been requested with `count` instances."""
     smallest = min(group.min_instance_count, count)
     request = {**group.request, "InstanceCount": count}
     if "MinInstanceCount" in request:
@@ -313,17 +313,17 @@ def resized(group: InstanceGroup, count: int) -> InstanceGroup:
 
 
 def with_image(group: InstanceGroup, image_id: str) -> InstanceGroup:
-    """Return a group as it would be if it had been asked for with another image."""
+    """Return a group as if it had been requested with another image."""
     return replace(group, request={**group.request, "ImageId": image_id})
 
 
 def staying_members(cluster: Cluster, group_name: str) -> list[ClusterNode]:
-    """Return the nodes of a group that are not on their way out, oldest first."""
+    """Return the nodes of a group that are not being removed, oldest first."""
     return [node for node in cluster.members(group_name) if not node.is_leaving]
 
 
 def surplus_nodes(cluster: Cluster, desired: tuple[InstanceGroup, ...]) -> list[ClusterNode]:
-    """Return the nodes that the desired groups have no place for: the newest of each group.
+    """Return the nodes in excess of the desired groups: the newest of each group.
 
     HyperPod chooses at random (developer guide, "Scaling down").
     """
@@ -336,13 +336,13 @@ def surplus_nodes(cluster: Cluster, desired: tuple[InstanceGroup, ...]) -> list[
 
 @dataclass(frozen=True)
 class BatchSize:
-    """The instances of a cluster that are worked on at once: so many, or a percentage of all."""
+    """The batch size of an update: a number of instances, or a percentage of all."""
 
     value: int
     is_percentage: bool
 
     def of(self, count: int) -> int:
-        """Return the number for a cluster that has `count` instances, at least one."""
+        """Return the size for a cluster of `count` instances, at least one."""
         return max(1, count * self.value // 100 if self.is_percentage else self.value)
 
 
@@ -351,7 +351,7 @@ ALL_AT_ONCE = BatchSize(100, is_percentage=True)
 
 @dataclass(frozen=True)
 class SoftwareUpdate:
-    """New software for the nodes of some groups, batch by batch."""
+    """A software update of the nodes of some groups, in batches."""
 
     groups: tuple[str, ...]
     batch: BatchSize = ALL_AT_ONCE
@@ -359,5 +359,5 @@ class SoftwareUpdate:
 
     @property
     def strategy(self) -> str:
-        """How the cluster's events name the way of updating."""
+        """The name of the update strategy in the cluster's events."""
         return "AllAtOnce" if self.batch == ALL_AT_ONCE else "Rolling"

@@ -1,8 +1,8 @@
-"""The data channels of Session Manager: the way from a person's computer to the agent on a node.
+"""The data channels of Session Manager, between a user's computer and the agent on a node.
 
-In AWS a channel is a WebSocket, which the plugin opens with the session's token. Here no agent is
-at its other end: whoever carries the session (a stand-in for the plugin) is told what the agent
-would know, by HTTP, and runs it. The session ends when the channel is closed.
+In AWS a channel is a WebSocket, which the plugin opens with the session's token. Here there is no
+agent: the stand-in for the plugin gets what the agent would know by HTTP, and runs the session
+itself. The session ends when the channel is closed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from embedded_aws.ssm_sessions import CHANNELS, SessionManager
 
 
 class DataChannels:
-    """Answers for the channels of all sessions: a POST opens one, and a DELETE closes it.
+    """Serves the channels of all sessions: a POST opens one, and a DELETE closes it.
 
-    Nobody signs such requests; the body is the session's token.
+    The requests are unsigned; the body is the session's token.
     """
 
     def __init__(self, sessions: SessionManager) -> None:

@@ -1,6 +1,6 @@
-"""Requests of this process to its own server: answered at once, without the network between.
+"""Requests of this process to its own server, answered directly without the network.
 
-CloudFormation and the platform call services some hundred times for each environment. Reading and
+CloudFormation and the platform make several hundred calls for each environment. Reading and
 writing HTTP, and a thread for each request, took a third of that.
 """
 
@@ -22,17 +22,17 @@ from moto.core.request import (
 from urllib3 import HTTPResponse
 
 Wsgi = Any
-"""A WSGI application; its types say nothing."""
+"""A WSGI application."""
 
 
 class DirectCalls:
-    """Answers what boto3 clients are about to send, as handler of botocore's `before-send`."""
+    """Answers requests of boto3 clients, as a handler of botocore's `before-send`."""
 
     def __init__(self, application: Wsgi) -> None:
         self._application = application
 
     def answer(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
-        """Return the answer of the application, which sees nothing of who waits for it."""
+        """Return the application's response, computed in a separate context."""
         return contextvars.Context().run(self._answered, request)
 
     def _answered(self, request: AWSPreparedRequest) -> AWSResponse:
@@ -45,7 +45,7 @@ class DirectCalls:
 
 
 def environ_of(request: AWSPreparedRequest) -> dict[str, Any]:
-    """Return a request as moto's server would give it to a WSGI application."""
+    """Return a request as moto's server would pass it to a WSGI application."""
     url, body = urlsplit(request.url), _body(request.body)
     environ = {
         "wsgi.version": (1, 0),

@@ -1,7 +1,7 @@
-"""Errors of the embedded services, which `wire` turns into answers, and those of botocore.
+"""Errors of the embedded services, which `wire` turns into responses, and those of botocore.
 
 SDKs check required members and types of a request. The services check the other constraints of the
-API's own model, with the words of `summary`.
+API model and report them in the format of `summary`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from botocore.exceptions import ClientError
 from embedded_aws import service_model
 
 _OUTDATED_LIMITS = {"fsx": {"ThroughputCapacityMbps": {"min": 1000}}}
-"""Limits of shapes that contradict what the same model says in words: 1000 and 2000 MB/s are valid
-for Intelligent-Tiering (botocore 1.44.8), whose least is still 4000 there."""
+"""Limits of shapes that contradict the same model's documentation: 1000 and 2000 MB/s are valid
+for Intelligent-Tiering (botocore 1.44.8), but the minimum in the model is still 4000."""
 
 
 class ServiceError(Exception):
-    """An API call was refused: `code` as the AWS SDKs know it, and a message for people."""
+    """An API call was refused, with the error code of the AWS SDKs and a message."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -31,15 +31,15 @@ class ServiceError(Exception):
 
 
 def validation_error(message: str) -> ServiceError:
-    """Return CloudFormation's error for everything wrong with a request."""
+    """Return CloudFormation's error for an invalid request."""
     return ServiceError("ValidationError", message)
 
 
 @contextlib.contextmanager
 def suppressed(*codes: str) -> Iterator[None]:
-    """Go on after an error of one of these codes, such as what is there or gone already.
+    """Suppress errors with these codes, such as that a resource already exists or is gone.
 
-    By code, because two threads that ask a client for its exceptions at once get two classes of
+    By code, because two threads that access a client's exceptions at once get two classes with
     the same name, of which the client raises one (botocore's client.exceptions).
     """
     try:
@@ -50,7 +50,7 @@ def suppressed(*codes: str) -> Iterator[None]:
 
 
 def violations(service: str, operation: str, given: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with the input of an operation, one sentence per violation."""
+    """Return the violations in the input of an operation, one sentence each."""
     model = _model(service)
     input_shape = model["operations"][operation].get("input")
     if input_shape is None:
@@ -61,13 +61,13 @@ def violations(service: str, operation: str, given: Mapping[str, Any]) -> list[s
 
 
 def summary(problems: list[str]) -> str:
-    """Return violations in one sentence, as AWS answers them."""
+    """Return the violations in one sentence, in AWS's format."""
     noun = "error" if len(problems) == 1 else "errors"
     return f"{len(problems)} validation {noun} detected: {'; '.join(problems)}"
 
 
 def members(service: str, operation: str, *path: str) -> frozenset[str]:
-    """Return the names that an operation takes as input, or those of a structure in its input."""
+    """Return the members of an operation's input, or of a structure in its input."""
     model = _model(service)
     shapes, shape = model["shapes"], model["operations"][operation]["input"]["shape"]
     for name in path:
@@ -76,7 +76,7 @@ def members(service: str, operation: str, *path: str) -> frozenset[str]:
 
 
 def sentence(violation: service_model.Violation) -> str:
-    """Return what is wrong with one value, as AWS says it."""
+    """Return one violation in AWS's format."""
     shown = "null" if violation.value is None else f"'{violation.value}'"
     where = ".".join(map(_spelled, violation.path))
     return f"Value {shown} at '{where}' failed to satisfy constraint: {violation.constraint}"

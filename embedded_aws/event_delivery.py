@@ -1,7 +1,7 @@
-"""Events of services on their way to the targets of the rules that they match.
+"""Delivery of service events to the targets of matching rules.
 
-Which rule an event matches is moto's judgement. Topics are the one kind of target that events of
-services have here; the schedules of functions run nothing. Source of the input transformers:
+moto matches events with rules. Topics are the only targets of service events here; schedules of
+functions run nothing. Source of the input transformers:
 EventBridge user guide, "Amazon EventBridge input transformation": a variable whose path leads
 nowhere disappears from the output; a template of text keeps its quotation marks.
 """
@@ -20,13 +20,13 @@ from embedded_aws.iam.policy import policy_of
 
 EVENT_BRIDGE = Principal(service="events.amazonaws.com")
 CIRCUMSTANCES = {"aws:SecureTransport": "true"}
-"""EventBridge names neither account nor rule when it uses a topic and its key."""
+"""EventBridge passes neither account nor rule when it uses a topic and its key."""
 
 _log = logging.getLogger(__name__)
 
 
 def deliver(aws: Clients, event: Mapping[str, Any]) -> None:
-    """Send an event to the targets of every rule that it matches."""
+    """Send an event to the targets of every matching rule."""
     for rule in _matching_rules(aws, event):
         targets = aws.service("events").list_targets_by_rule(Rule=rule["Name"])["Targets"]
         for target in targets:
@@ -95,7 +95,7 @@ _VARIABLE = re.compile(r"<([A-Za-z0-9_.-]+)>")
 
 
 def transformed(transformer: Mapping[str, Any] | None, event: Mapping[str, Any]) -> str:
-    """Return what the target gets; without a transformer, the whole event as JSON."""
+    """Return the text for the target; without a transformer, the whole event as JSON."""
     if transformer is None:
         return json.dumps(event)
     values = {name: _at(event, path) for name, path in transformer.get("InputPathsMap", {}).items()}
@@ -104,7 +104,7 @@ def transformed(transformer: Mapping[str, Any] | None, event: Mapping[str, Any])
 
 
 def _at(event: Mapping[str, Any], path: str) -> Any:
-    """Return what a path such as $.detail.ClusterName leads to, None where it leads nowhere."""
+    """Return the value at a path such as $.detail.ClusterName, or None."""
     value: Any = event
     for key in path.removeprefix("$").strip(".").split("."):
         value = value.get(key) if isinstance(value, dict) else None

@@ -1,7 +1,7 @@
-"""Resources that are there before anything is deployed, with ids that somebody else gave them.
+"""Resources that exist before anything is deployed, with given ids.
 
 In an account these are the user's own: a VPC with its subnets, keys, buckets, file systems. Each is
-made once; what is there already stays as it is. The embedded AWS has to run in this process.
+created once; existing ones are left unchanged. The embedded AWS has to run in this process.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from embedded_aws.ids import (
 )
 
 _LARGEST_PLAN, _PLAN_HOURS = 256, 24 * 182
-"""The most instances of one reservation, and the hours of half a year (API reference,
+"""Maximum number of instances in one reservation, and the hours of half a year (API reference,
 SearchTrainingPlanOfferings and TrainingPlanExtension)."""
 _ZONE_ID = re.compile(r"[a-z0-9]+-az[0-9]+")
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-"""What images of containers are described with."""
+"""Media type of container image manifests."""
 
 
 class Existing:
-    """Makes what exists in one Region of the embedded AWS."""
+    """Creates existing resources in one Region of the embedded AWS."""
 
     def __init__(self, aws: Clients) -> None:
         self._aws = aws
         self._ec2: Any = aws.service("ec2")
 
     def vpc(self, vpc_id: str, blocks: Sequence[str]) -> None:
-        """Make a VPC; one that is there gets the CIDR blocks that it lacks."""
+        """Make a VPC; an existing one gets the missing CIDR blocks."""
         if not _is_there(self._ec2.describe_vpcs, VpcIds=[vpc_id]):
             with ids.choose(VPC, vpc_id):
                 self._ec2.create_vpc(CidrBlock=blocks[0])
@@ -55,7 +55,7 @@ class Existing:
                 self._ec2.associate_vpc_cidr_block(VpcId=vpc_id, CidrBlock=block)
 
     def subnet(self, subnet_id: str, vpc_id: str, *, cidr: str, zone: str) -> None:
-        """Make a subnet in a zone, which is given by its id or its name."""
+        """Make a subnet in a zone, given by id or name."""
         if _is_there(self._ec2.describe_subnets, SubnetIds=[subnet_id]):
             return
         named_by = "AvailabilityZoneId" if _ZONE_ID.fullmatch(zone) else "AvailabilityZone"
@@ -63,7 +63,7 @@ class Existing:
             self._ec2.create_subnet(VpcId=vpc_id, CidrBlock=cidr, **{named_by: zone})
 
     def security_group(self, group_id: str, vpc_id: str) -> None:
-        """Make a group whose members reach each other, as HyperPod wants it."""
+        """Make a group whose members reach each other, as HyperPod requires."""
         if _is_there(self._ec2.describe_security_groups, GroupIds=[group_id]):
             return
         with ids.choose(SECURITY_GROUP, group_id):
@@ -73,7 +73,7 @@ class Existing:
         self._ec2.authorize_security_group_egress(GroupId=group_id, IpPermissions=[everything])
 
     def route_table(self, table_id: str, vpc_id: str) -> None:
-        """Make a route table without routes of its own."""
+        """Make a route table with the local route only."""
         if not _is_there(self._ec2.describe_route_tables, RouteTableIds=[table_id]):
             with ids.choose(ROUTE_TABLE, table_id):
                 self._ec2.create_route_table(VpcId=vpc_id)
@@ -94,13 +94,13 @@ class Existing:
         self._aws.s3.create_bucket(Bucket=name, **({} if region == "us-east-1" else home))
 
     def model(self, bucket: str, key: str) -> None:
-        """Put a model into a bucket, an empty one: an archive, or a file of a folder."""
+        """Put an empty model into a bucket: an archive, or a file in a folder."""
         name = f"{key}config.json" if key.endswith("/") else key
         if not _is_there(self._aws.s3.head_object, Bucket=bucket, Key=name):
             self._aws.s3.put_object(Bucket=bucket, Key=name, Body=b"{}")
 
     def container_image(self, repository: str, version: str) -> None:
-        """Make a repository in ECR with an image of this tag; of a digest there is none."""
+        """Make an ECR repository with an image of this tag, or without an image for a digest."""
         ecr = self._aws.service("ecr")
         if not _is_there(ecr.describe_repositories, repositoryNames=[repository]):
             ecr.create_repository(repositoryName=repository)
@@ -120,11 +120,11 @@ class Existing:
                 manager.create_secret(Name=name, SecretString=json.dumps(content))
 
     def topic(self, arn: str) -> None:
-        """Make a topic of SNS; making one that is there changes nothing."""
+        """Make an SNS topic, unless it exists."""
         self._aws.service("sns").create_topic(Name=arn.rpartition(":")[2])
 
     def endpoints(self, vpc_id: str, services: Sequence[str]) -> None:
-        """Make the endpoints that a VPC lacks: for S3 a gateway, interfaces for other services."""
+        """Make the missing endpoints of a VPC: a gateway for S3, interfaces for other services."""
         found = self._ec2.describe_vpc_endpoints(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])
         there = {each["ServiceName"] for each in found["VpcEndpoints"]}
         for service in services:
@@ -134,7 +134,7 @@ class Existing:
                 self._ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName=name, VpcEndpointType=kind)
 
     def image(self, image_id: str) -> None:
-        """Make a machine image, of which nobody says the architecture."""
+        """Make a machine image without a known architecture."""
         wanted = [{"Name": "image-id", "Values": [image_id]}]
         if not self._ec2.describe_images(Filters=wanted)["Images"]:
             with ids.choose(IMAGE, image_id):
@@ -163,7 +163,7 @@ class Existing:
         )
 
     def training_plan(self, arn: str, *, instance_type: str, zone: str) -> None:
-        """Reserve as many instances of a type in a zone as a plan can have, from now on."""
+        """Reserve the maximum number of instances of a type in a zone, from now on."""
         sagemaker: Any = self._aws.sagemaker
         if _is_there(sagemaker.describe_training_plan, TrainingPlanName=arn):
             return

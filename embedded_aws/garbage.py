@@ -1,4 +1,4 @@
-"""Collecting garbage in processes that serve: importing this imports nothing."""
+"""Garbage collection in server processes; this module imports nothing heavy."""
 
 import gc
 
@@ -6,9 +6,9 @@ _OBJECTS_BETWEEN_COLLECTIONS = 200_000
 
 
 def collect_garbage_rarely() -> None:
-    """Let this process look for garbage after many new objects; for one that is a server only.
+    """Run the garbage collector less often; only for server processes.
 
-    The descriptions of services are a million objects that stay: looking through them again and
-    again was a fifth of all that a server did. Call it before what takes long to import.
+    The service descriptions are a million permanent objects: scanning them again and again took a
+    fifth of a server's time. Call this before slow imports.
     """
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)

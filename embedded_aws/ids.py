@@ -1,8 +1,8 @@
-"""Ids that the embedded AWS makes up: the same seed and the same calls give the same ones.
+"""Generated ids of the embedded AWS: the same seed and the same calls yield the same ids.
 
-Every kind of id is a stream of its own, so that work on different things side by side changes
-nothing. There is one generator per process, because moto's services, which draw from it, too (see
-`moto_ids`), live once per process.
+Every kind of id has a separate stream, so that concurrent work on different kinds does not change
+them. There is one generator per process, because moto's services, which also draw from it (see
+`moto_ids`), exist once per process.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from uuid import UUID
 VPC, SUBNET, SECURITY_GROUP, ROUTE_TABLE = "vpc", "subnet", "sg", "rtb"
 KEY, SECRET, IMAGE = "key id", "secret ARN", "ami"
 FILE_SYSTEM, MOUNT_NAME = "fs", "mount name"
-"""The kinds of ids that can be chosen."""
+"""Kinds of ids that can be chosen."""
 
 _HEX_DIGITS = 17
 _LOWER_HEX = string.digits + "abcdef"
 
 
 class Ids:
-    """A generator of ids; without a seed they are different in every process."""
+    """A generator of ids; without a seed they differ in every process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -34,7 +34,7 @@ class Ids:
         self.seed(None)
 
     def seed(self, seed: str | None) -> None:
-        """Begin anew."""
+        """Restart all streams with this seed."""
         with self._lock:
             self._seed = seed or secrets.token_hex()
             self._drawn: Counter[str] = Counter()
@@ -54,7 +54,7 @@ class Ids:
         return "".join(self._random(kind).choices(alphabet, k=length))
 
     def prefixed(self, prefix: str) -> str:
-        """Return an id as EC2 and FSx have them, such as `fs-0123456789abcdef0`."""
+        """Return an id in the format of EC2 and FSx, such as `fs-0123456789abcdef0`."""
         return self.chosen(prefix) or f"{prefix}-{self.text(prefix, _HEX_DIGITS, _LOWER_HEX)}"
 
     def uuid(self, kind: str) -> str:
@@ -62,12 +62,12 @@ class Ids:
         return str(UUID(int=self._random(kind).getrandbits(128), version=4))
 
     def chosen(self, kind: str) -> str | None:
-        """Return the id that the next thing of a kind has to get, if one was chosen."""
+        """Return the chosen id for the next object of a kind, if any."""
         return self._chosen.get(kind)
 
     @contextmanager
     def choose(self, kind: str, wanted: str) -> Iterator[None]:
-        """Let what is made of a kind have the wanted id, for as long as the block."""
+        """Use the wanted id for objects of this kind within the block."""
         self._chosen[kind] = wanted
         try:
             yield
@@ -79,4 +79,4 @@ class Ids:
 
 
 ids = Ids()
-"""The one generator of this process."""
+"""The generator of this process."""

@@ -1,7 +1,7 @@
-"""The interface to whoever runs the embedded AWS, and a platform without machines.
+"""The interfaces that a caller of the embedded AWS implements, and a platform without machines.
 
-Nodes of that platform exist in the API only, and run at once. Nothing here imports moto or boto3,
-so that what is given costs nothing to import.
+Nodes of that platform exist in the API only, and run at once. This file imports neither moto nor
+boto3, so that implementations import quickly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from embedded_aws.cluster import (
 
 
 class ClusterPlatform(Protocol):
-    """HyperPod's own part: makes nodes out of a cluster's description."""
+    """The HyperPod platform: creates the nodes of a cluster."""
 
     def create(self, cluster: Cluster) -> None:
         """Fill `cluster.nodes` and return once it is in service; raises ClusterFailed.
@@ -33,59 +33,59 @@ class ClusterPlatform(Protocol):
         """
 
     def update(self, cluster: Cluster, desired: tuple[InstanceGroup, ...]) -> None:
-        """Make the cluster's groups and nodes what is desired, and return once they are.
+        """Change the cluster's groups and nodes to the desired ones, and return once done.
 
         Raises ClusterFailed, with groups and nodes as they were before.
         """
 
     def delete(self, cluster: Cluster) -> None:
-        """Remove all nodes, also of a cluster whose creation failed half-way."""
+        """Remove all nodes, also of a cluster whose creation failed halfway."""
 
     def replace(self, cluster: Cluster, node: ClusterNode) -> None:
-        """Put a new instance in a node's place; raises ClusterFailed when it does not come up."""
+        """Replace a node's instance; raises ClusterFailed if the new one does not come up."""
 
     def reboot(self, cluster: Cluster, node: ClusterNode) -> None:
-        """Shut a node down and start it again; raises ClusterFailed when it does not come up."""
+        """Reboot a node; raises ClusterFailed if it does not come up."""
 
     def check_health(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
-        """Check nodes in status DeepHealthCheckInProgress; return when none has it any more."""
+        """Check nodes in status DeepHealthCheckInProgress; return once all are checked."""
 
     def remove(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
-        """Take nodes away for good; their groups are smaller by them already."""
+        """Remove nodes permanently; their groups have been shrunk already."""
 
     def update_software(self, cluster: Cluster, update: SoftwareUpdate) -> None:
-        """Put new software on nodes; raises ClusterFailed after going back to the old one."""
+        """Update the software of nodes; raises ClusterFailed after a rollback."""
 
     def ends_plan(self, arn: str) -> bool:
-        """Return whether a training plan ends before its time."""
+        """Return whether a training plan ends early."""
 
 
 class InstanceFacts(Protocol):
-    """Facts about an instance type that HyperPod's rules ask for."""
+    """Facts about an instance type that HyperPod's rules need."""
 
     @property
     def valid_threads_per_core(self) -> frozenset[int]:
-        """The numbers of threads that a core can run."""
+        """Valid numbers of threads per core."""
 
     @property
     def accelerator_kind(self) -> str:
-        """`gpu` for GPUs, any other word or nothing for everything else."""
+        """`gpu` for GPUs, any other text or empty for everything else."""
 
 
 InstanceTypes = Mapping[str, InstanceFacts]
-"""Facts by the type's name; nothing is refused for a type that is not in it."""
+"""Facts by instance type; unknown types are not checked."""
 
 NO_INSTANCE_TYPES: InstanceTypes = MappingProxyType({})
 
 
 Quotas = Mapping[tuple[str, str], float]
-"""Values that an account has otherwise than AWS's defaults, by the codes of service and quota."""
+"""Quota values that differ from AWS's defaults, by service code and quota code."""
 
 NO_QUOTAS: Quotas = MappingProxyType({})
 
 
 class Workspaces(Protocol):
-    """Servers at the addresses of workspaces of Amazon Managed Service for Prometheus."""
+    """Servers for the workspaces of Amazon Managed Service for Prometheus."""
 
     def answer(
         self, environ: Mapping[str, Any], start_response: Callable[..., Any]
@@ -94,14 +94,14 @@ class Workspaces(Protocol):
 
 
 class CloudOnlyPlatform:
-    """For rehearsals of the infrastructure alone: boots nothing, addresses come from the subnet."""
+    """A platform for infrastructure-only rehearsals: no machines boot, but addresses are used."""
 
     def create(self, cluster: Cluster) -> None:
         """Add the nodes of every group, in the order of the request."""
         self.update(cluster, cluster.groups)
 
     def update(self, cluster: Cluster, desired: tuple[InstanceGroup, ...]) -> None:
-        """Take away the nodes that are too many, and add those that are missing."""
+        """Remove surplus nodes and add missing ones."""
         self.remove(cluster, surplus_nodes(cluster, desired))
         cluster.groups = desired
         for group in desired:
@@ -115,34 +115,34 @@ class CloudOnlyPlatform:
         cluster.nodes.clear()
 
     def replace(self, cluster: Cluster, node: ClusterNode) -> None:
-        """Give a node another instance."""
+        """Give a node a new instance."""
         node.instance_id, node.launched_at = new_instance_id(), datetime.now(UTC)
         node.status = "Running"
 
     def reboot(self, cluster: Cluster, node: ClusterNode) -> None:
-        """Let a node run again."""
+        """Set the node's status to running."""
         node.status = "Running"
 
     def check_health(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
-        """Find nothing wrong."""
+        """Report all nodes as healthy."""
         for node in nodes:
             node.status = RUNNING
 
     def remove(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
-        """Forget some nodes; their addresses become free."""
+        """Forget some nodes and free their addresses."""
         for node in nodes:
             cluster.nodes.remove(node)
             if node.interface:
                 cluster.network.delete_interface(node.interface.interface_id)
 
     def update_software(self, cluster: Cluster, update: SoftwareUpdate) -> None:
-        """Note that nodes have other software now."""
+        """Record the software update of the nodes."""
         for node in cluster.nodes:
             if node.group in update.groups:
                 node.renew(cluster.group(node.group).image_id)
         cluster.software_updates |= dict.fromkeys(update.groups, "Succeeded")
 
     def ends_plan(self, arn: str) -> bool:
-        """Return that no plan does."""
+        """Return False: no plan ends early."""
         del arn
         return False

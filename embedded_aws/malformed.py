@@ -1,9 +1,9 @@
-"""Requests that no service would look at: unreadable ones, wrong types, what is missing. Pure.
+"""Malformed requests: unreadable bodies, wrong types, missing members. Pure.
 
-Codes and words are those that public reports of AWS's answers have: SerializationException for JSON
+Codes and messages are those in public reports of AWS responses: SerializationException for JSON
 that does not fit (aws-sdk-js-v3, issues 7102 and 7215; aws-sdk-js, issue 44), MalformedInput for
-forms (amazonka, issue 12), and each service's own code for what is missing. Members that a model
-does not have are passed over, as services do.
+forms (amazonka, issue 12), and each service's own code for missing members. Members that are not in
+the model are ignored, as services do.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from embedded_aws import service_model
 from embedded_aws.errors import sentence, summary
 
 Shape = Any
-"""A shape of botocore's models; which members it has depends on its type."""
+"""A shape in botocore's models; its members depend on its type."""
 
 _UNREADABLE = {
     "json": "SerializationException",
@@ -34,7 +34,7 @@ _MISSING = {
     "rds": "MissingParameter",
     "sqs": "MissingRequiredParameterException",
 }
-"""By botocore's name of the service; all others have the code of their protocol."""
+"""By botocore's service name; all others use the code of their protocol."""
 _NAMED_AS_PARAMETERS = frozenset({"ec2", "rds", "sqs"})
 _JSON = frozenset({"json", "rest-json"})
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -48,19 +48,19 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "structure": (dict,),
 }
-"""What each type of a model is in JSON; blobs and timestamps have forms that readers know."""
+"""The JSON type of each model type; blobs and timestamps are left to the parsers."""
 
 
 @dataclass(frozen=True)
 class Malformed:
-    """Why a request is refused before anything is looked for: a code and a message for people."""
+    """Why a request is refused before anything is looked up: a code and a message."""
 
     code: str
     message: str
 
 
 def unreadable(service: str, protocol: str, message: str = "") -> Malformed:
-    """Return the flaw of a request that is not of its protocol's form."""
+    """Return the flaw of a request that its protocol cannot parse."""
     if service == "ec2":
         return Malformed("InvalidParameterValue", message or "A value of a parameter is invalid.")
     code = _UNREADABLE.get(protocol, "MalformedInput")
@@ -70,8 +70,8 @@ def unreadable(service: str, protocol: str, message: str = "") -> Malformed:
 def unknown_operation(protocol: str, name: str) -> Malformed | None:
     """Return the flaw of a request for an operation that its service does not have.
 
-    None for services whose operations are told by their paths, which tools know more of than
-    models.
+    None for services whose operations are identified by paths: tools use more of these than the
+    models contain.
     """
     if protocol == "json":
         return Malformed("UnknownOperationException", f"{name or 'Nothing'} is not an operation.")
@@ -81,7 +81,7 @@ def unknown_operation(protocol: str, name: str) -> Malformed | None:
 
 
 def wrong_types(operation: OperationModel, protocol: str, body: bytes) -> Malformed | None:
-    """Return the flaw of a JSON body that is none, or has a value of another type somewhere."""
+    """Return the flaw of a body that is not JSON or has a value of a wrong type."""
     shape = _in_json(operation) if protocol in _JSON and body else None
     if shape is None:
         return None
@@ -95,7 +95,7 @@ def wrong_types(operation: OperationModel, protocol: str, body: bytes) -> Malfor
 
 
 def _in_json(operation: OperationModel) -> Shape | None:
-    """Return the shape that the body has, None where anything may stand in it."""
+    """Return the shape of the body, or None if it may contain anything."""
     shape = operation.input_shape
     if shape is None or "payload" not in shape.serialization:
         return shape
@@ -104,7 +104,7 @@ def _in_json(operation: OperationModel) -> Shape | None:
 
 
 def _mismatches(shape: Shape, value: Any) -> Iterator[str]:
-    """Yield what cannot be converted; None stands for what is not there, except for the whole."""
+    """Yield the values that cannot be converted; a nested null counts as missing."""
     expected = _TYPES.get(shape.type_name)
     is_boolean = isinstance(value, bool)
     if expected and (not isinstance(value, expected) or (is_boolean and bool not in expected)):
@@ -140,7 +140,7 @@ def _mismatch(expected: str, value: Any) -> str:
 
 
 def missing(operation: OperationModel, protocol: str, given: Mapping[str, Any]) -> Malformed | None:
-    """Return the flaw of an input that lacks members, in the words of the service."""
+    """Return the flaw of an input that lacks members, with the service's message."""
     shape, service = operation.input_shape, operation.service_model.service_name
     if shape is None or protocol == "rest-xml":
         return None

@@ -23,11 +23,11 @@ from embedded_aws.wire import Operation
 Params = dict[str, Any]
 
 _GRACE_SECONDS = 2.0
-"""How long an answer waits for its operation to end: most stacks are ready by then."""
+"""How long a response waits for its operation to finish: most stacks are ready by then."""
 
 _CHANGE_SET_GRACE_SECONDS = 8.0
-"""The same for change sets. The CDK CLI executes those, and looks every five seconds only: it would
-see a few nodes, which are up in three seconds, after seven."""
+"""The same for change sets. The CDK CLI executes those and polls every five seconds only: without
+this wait it would notice a few nodes, which boot in three seconds, after seven."""
 
 
 class CloudFormationApi:
@@ -256,7 +256,7 @@ _UNSUPPORTED = (
 def read_change_set(
     engine: CloudFormation, region: str, given: Mapping[str, Any]
 ) -> ChangeSetRequest:
-    """Return what CreateChangeSet is asked for."""
+    """Parse the input of CreateChangeSet."""
     return ChangeSetRequest(
         stack_name=given["StackName"],
         name=given["ChangeSetName"],
@@ -274,7 +274,7 @@ def read_change_set(
 
 
 def read_deletion(given: Mapping[str, Any]) -> DeletionRequest:
-    """Return what DeleteStack is asked for beside the stack."""
+    """Parse the options of DeleteStack."""
     return DeletionRequest(
         retained=frozenset(given.get("RetainResources") or ()),
         is_forced=given.get("DeletionMode") == "FORCE_DELETE_STACK",
@@ -282,7 +282,7 @@ def read_deletion(given: Mapping[str, Any]) -> DeletionRequest:
 
 
 def read_template(engine: CloudFormation, region: str, given: Mapping[str, Any]) -> Template:
-    """Return the template of a request, the stack's own where the request names only that."""
+    """Return the template of a request, or the stack's template if only the stack is named."""
     current = _current(engine, region, given.get("StackName", ""))
     if current is not None and not (given.get("TemplateBody") or given.get("TemplateURL")):
         return current.template
@@ -297,7 +297,7 @@ def refuse_unsupported(given: Mapping[str, Any]) -> None:
 
 
 def read_submission(engine: CloudFormation, region: str, given: Mapping[str, Any]) -> Submission:
-    """Return the template, parameters and tags of a request, with what it reuses filled in."""
+    """Return the template, parameters and tags of a request, with reused values filled in."""
     refuse_unsupported(given)
     current = _current(engine, region, given["StackName"])
     if given.get("UsePreviousTemplate") and current is not None:
@@ -323,7 +323,7 @@ def _current(engine: CloudFormation, region: str, name_or_arn: str) -> Submissio
 
 
 def template_body(engine: CloudFormation, region: str, given: Mapping[str, Any]) -> str:
-    """Return the text of the template that a request has, or names by a URL."""
+    """Return the template text that a request contains or refers to by URL."""
     if given.get("TemplateBody"):
         return str(given["TemplateBody"])
     if given.get("TemplateURL"):
@@ -332,7 +332,7 @@ def template_body(engine: CloudFormation, region: str, given: Mapping[str, Any])
 
 
 def _tags(given: Mapping[str, Any], current: Submission | None) -> Mapping[str, str]:
-    """Return the tags of a request; an empty list takes all away, none leaves them as they are."""
+    """Return the tags of a request: an empty list removes all, a missing one keeps the current."""
     if "Tags" not in given and current is not None:
         return current.tags
     return {tag["Key"]: tag["Value"] for tag in given.get("Tags") or ()}

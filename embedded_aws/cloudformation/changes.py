@@ -1,10 +1,10 @@
 """Planned changes of a stack by a submission: the content of a change set.
 
 Resources are compared by their resolved properties, so that a resource also changes when
-something that it refers to is replaced. What does not exist yet has no id: it is stood in for by
-a marker, which differs from every real value.
+something that it refers to is replaced. A resource that does not exist yet has no id; a marker that
+differs from every real value takes its place.
 
-A change set of type IMPORT takes in what is there already, and changes nothing else. Source:
+A change set of type IMPORT adopts existing resources and changes nothing else. Source:
 CloudFormation user guide, "Import AWS resources into a CloudFormation stack", its considerations,
 and "Import AWS resources into a CloudFormation stack automatically".
 """
@@ -53,7 +53,7 @@ from embedded_aws.templates.template import (
 def plan(
     stack: Stack, submission: Submission, account_view: AccountView, aws: Clients
 ) -> tuple[Change, ...]:
-    """Return what a submission would change; raises ValidationError for what cannot be done."""
+    """Return the changes of a submission; raises ValidationError if it cannot be done."""
     try:
         scope = scope_of(stack, submission, account_view, aws)
         check_rules(submission.template, scope)
@@ -65,7 +65,7 @@ def plan(
 def scope_of(
     stack: Stack, submission: Submission, account_view: AccountView, aws: Clients
 ) -> StackScope:
-    """Return the scope of a stack that is being brought to a submission."""
+    """Return the scope in which a stack's submission is resolved."""
 
     def ssm_value(name: str) -> str:
         try:
@@ -92,7 +92,7 @@ def scope_of(
 
 
 def is_unchanged(stack: Stack, submission: Submission, changes: tuple[Change, ...]) -> bool:
-    """Return whether a submission asks for exactly what the stack already is."""
+    """Return whether a submission changes nothing about the stack."""
     current = stack.submission
     return (
         stack.status != "REVIEW_IN_PROGRESS"
@@ -105,18 +105,18 @@ def is_unchanged(stack: Stack, submission: Submission, changes: tuple[Change, ..
 
 @dataclass(frozen=True)
 class Unborn:
-    """Stands in for a resource that does not exist yet: every reference to it is a marker."""
+    """A resource that does not exist yet: every reference to it is a marker."""
 
     logical_id: str
 
     @property
     def physical_id(self) -> str:
-        """Return a marker in place of an id."""
+        """A marker in place of an id."""
         return f"{UNKNOWN}{self.logical_id}}}}}"
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """Return markers for all attributes."""
+        """Markers in place of all attributes."""
         return _AnyAttribute(self.physical_id)
 
 
@@ -133,7 +133,7 @@ class _AnyAttribute(dict[str, Any]):
 
 
 def active_resources(template: Template, scope: StackScope) -> dict[str, ResourceDefinition]:
-    """Return the resources whose conditions hold, in the order of their creation."""
+    """Return the resources whose conditions hold, in order of creation."""
     active = {
         name: definition
         for name, definition in template.resources.items()
@@ -160,9 +160,9 @@ def plan_changes(
     stack_tags: Mapping[str, str],
     scope: StackScope,
 ) -> tuple[Change, ...]:
-    """Return the changes that make `existing` what the template asks for.
+    """Return the changes that bring `existing` to what the template describes.
 
-    `scope` is used with resources of its own: those that stay, and stand-ins for new ones.
+    `scope` is used with its own set of resources: those that stay, and placeholders for new ones.
     Raises TemplateError for what the embedded AWS cannot do, naming the resource.
     """
     known: dict[str, Referable] = dict(existing)
@@ -184,14 +184,14 @@ def plan_changes(
 def update_problem(
     definition: ResourceDefinition, old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> str | None:
-    """Say why a resource cannot get its new properties without being replaced, if it cannot."""
+    """Return why a resource cannot be updated in place, or None if it can."""
     provider = provider_for(definition.logical_id, definition.type)
     fixed = provider.fixed(old, new)
     if not fixed:
         return None
     return (
         f"{', '.join(fixed)} of {definition.type} ({definition.logical_id}) cannot be changed in "
-        f"the embedded AWS; what can: {', '.join(sorted(provider.in_place)) or 'nothing'}"
+        f"the embedded AWS; it can change: {', '.join(sorted(provider.in_place)) or 'nothing'}"
     )
 
 
@@ -234,9 +234,9 @@ def _removals(
 def resolve_properties(
     definition: ResourceDefinition, resolver: Resolver, stack_tags: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Resolve a definition's properties, and give a taggable resource the tags of its stack.
+    """Resolve a definition's properties, and add the stack's tags to a taggable resource.
 
-    A resource's own tag wins over the stack's of the same key.
+    A tag of the resource takes precedence over the stack's tag with the same key.
     """
     properties = _typed(definition, resolver.resolve(definition.properties))
     provider = provider_for(definition.logical_id, definition.type)
@@ -276,7 +276,7 @@ def with_imports(
     stacks: Stacks,
     aws: Clients,
 ) -> tuple[tuple[Change, ...], dict[str, str]]:
-    """Return the changes, imports told as such, and the physical ids of what is imported.
+    """Return the changes, imports marked as such, and the physical ids of imported resources.
 
     Raises ValidationError for a change set of type IMPORT that CloudFormation would refuse.
     """
@@ -292,7 +292,7 @@ def with_imports(
 
 
 def _check_requests(template: Template, wanted: Sequence[ResourceToImport]) -> None:
-    """Raise ValidationError for what cannot be imported by this template at all."""
+    """Raise ValidationError for resources that this template cannot import."""
     if not wanted:
         raise validation_error("ResourcesToImport is required for a change set of type IMPORT")
     for each in wanted:
@@ -325,7 +325,7 @@ def _check_requests(template: Template, wanted: Sequence[ResourceToImport]) -> N
 def _check_changes(
     stack: Stack, request: ChangeSetRequest, changes: Sequence[Change], stacks: Stacks
 ) -> None:
-    """Raise ValidationError if anything but an import would happen, or somebody has a resource."""
+    """Raise ValidationError if there are other changes, or a resource is in a stack already."""
     wanted = request.to_import
     imported = {each.logical_id for each in wanted}
     present = sorted(imported & stack.resources.keys())
@@ -352,10 +352,9 @@ def _check_changes(
 def _existing_by_name(
     stack: Stack, template: Template, changes: Sequence[Change], stacks: Stacks, aws: Clients
 ) -> dict[str, str]:
-    """Return what ImportExistingResources finds: names of resources to add, by logical id.
+    """Return the names of existing resources that ImportExistingResources adopts, by logical id.
 
-    Only resources whose template says their name in so many words and retains them, and that no
-    stack has.
+    Only resources that the template names literally and retains, and that are not in any stack.
     """
     found = {}
     for change in changes:
@@ -382,7 +381,7 @@ def _as_import(change: Change, imports: Mapping[str, str]) -> Change:
 
 
 def _physical_id(wanted: ResourceToImport) -> str:
-    """Return what Ref will give: the first of the type's identifiers."""
+    """Return the value of Ref: the first of the type's identifiers."""
     return wanted.identifier[schemas.import_identifiers(wanted.type)[0]]
 
 

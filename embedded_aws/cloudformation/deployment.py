@@ -1,16 +1,16 @@
-"""Deployments of a stack, their roll-back, and its deletion.
+"""Deployments of a stack, their rollback, and its deletion.
 
-Every step leaves an undo behind; a rollback runs them newest first. What the deployment makes
-superfluous is deleted only after everything else has succeeded, so that an update that fails
-still has its old resources.
+Every step records an undo; a rollback runs them newest first. Resources that the deployment no
+longer needs are deleted only after everything else has succeeded, so that a failed update still
+has its old resources.
 
 Deletion policies: `Retain` keeps a resource also when the operation that created it is rolled
 back, `RetainExceptOnCreate` does not (AWS announcement of RetainExceptOnCreate, 2023-07-31:
 "Retain also preserves resources that are deleted from stacks before serving traffic, such as the
 resources that are deleted immediately after creation during rollbacks").
 
-Resources go dependents first. One that cannot be deleted keeps what it depends on, and nothing
-else: the rest goes all the same (CloudFormation API reference, DeleteStack).
+Dependents are deleted first. A resource that cannot be deleted keeps only its dependencies; all
+others are still deleted (CloudFormation API reference, DeleteStack).
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ class Deployment:
     """One creation or update of a stack that is already `..._IN_PROGRESS`.
 
     `scope` must see the stack's live resources, and other stacks through `neighbourhood`.
-    `imports` are the physical ids of resources that are there already and only enter the stack,
-    by logical id.
+    `imports` are the physical ids of existing resources that the stack adopts, by logical id.
     """
 
     def __init__(
@@ -63,17 +62,17 @@ class Deployment:
         self._imports = imports
         self._neighbourhood = neighbourhood
         self._used_before = stack.imports
-        """The exports of other stacks that the stack uses again after a roll-back."""
+        """The exports of other stacks that the stack uses again after a rollback."""
         self._scope = scope
         self._provisioner = provisioner
         self._lock = lock
         self._undo: list[tuple[str, Callable[[], None]]] = []
         self._superseded: dict[str, tuple[StackResource, str]] = {}
-        """What this deployment makes superfluous, and its policy, by logical id."""
+        """Resources that this deployment no longer needs, with their policies, by logical id."""
         self._is_cancelled = Event()
 
     def create(self) -> None:
-        """Create all resources, or none but the retained and what cannot be deleted."""
+        """Create all resources; on failure, delete all except retained and undeletable ones."""
         self._stack.submission = self._submission
         reason = self._failure()
         if reason is not None:
@@ -82,7 +81,7 @@ class Deployment:
         self._end("CREATE_COMPLETE", self._neighbourhood.imported)
 
     def update(self) -> None:
-        """Create, change and delete what differs, or leave everything as it was."""
+        """Create, change and delete what differs, or roll everything back."""
         reason = self._failure()
         if reason is not None:
             self._roll_back("UPDATE_ROLLBACK", reason)
@@ -96,11 +95,11 @@ class Deployment:
         self._end("UPDATE_COMPLETE", self._neighbourhood.imported)
 
     def cancel(self) -> None:
-        """Let an update go no further than the resource that it is at, and roll back."""
+        """Stop an update after the current resource, and roll back."""
         self._is_cancelled.set()
 
     def continue_roll_back(self, skipped: Collection[str]) -> None:
-        """Go on where the roll-back of an update failed, without the `skipped` logical ids."""
+        """Resume a failed rollback of an update, without the `skipped` logical ids."""
         for name, _ in self._undo:
             if name in skipped:
                 self._provisioner.give_up(self._stack.resources[name])
@@ -108,7 +107,7 @@ class Deployment:
         self._roll_back("UPDATE_ROLLBACK", "User Initiated")
 
     def take_in(self) -> None:
-        """Enter what is imported into the stack, or leave it as it was."""
+        """Import the resources into the stack, or leave the stack as it was."""
         reason = self._failure()
         if reason is not None:
             self._roll_back("IMPORT_ROLLBACK", reason)
@@ -118,7 +117,7 @@ class Deployment:
         self._end("IMPORT_COMPLETE", self._neighbourhood.imported)
 
     def _failure(self) -> str | None:
-        """Bring the stack to what is submitted; return why that failed, if it did."""
+        """Deploy the submission; return why that failed, if it did."""
         try:
             self._apply()
         except ResourceFailed as error:
@@ -166,7 +165,7 @@ class Deployment:
             self._update(resource, definition, properties)
 
     def _properties(self, definition: ResourceDefinition) -> dict[str, Any]:
-        """Resolve a resource's properties; the exports among them are in use from now on."""
+        """Resolve a resource's properties, and mark the exports among them as in use."""
         with self._lock:
             resolver = Resolver(self._scope)
             properties = resolve_properties(definition, resolver, self._submission.tags)
@@ -204,7 +203,7 @@ class Deployment:
         return outputs, exports
 
     def _roll_back_creation(self, reason: str) -> None:
-        """Delete what was created; what came by import stays where it is."""
+        """Delete created resources; imported ones are kept."""
 
         def is_kept(resource: StackResource) -> bool:
             if resource.logical_id in self._imports:
@@ -240,12 +239,12 @@ class Deployment:
         self._provisioner.skip(self._stack.resources[logical_id])
 
     def _change_back(self, resource: StackResource, properties: Mapping[str, Any]) -> None:
-        """Undo a change in place; what the resource was meanwhile, if another, is deleted."""
+        """Undo an update; if it had put another resource in place, delete that one."""
         meanwhile = replace(resource)
         try:
             self._provisioner.update(resource, properties)
         except ResourceFailed:
-            resource.properties = meanwhile.properties  # what a next attempt begins with
+            resource.properties = meanwhile.properties  # the starting point of another attempt
             raise
         if resource.physical_id != meanwhile.physical_id:
             self._provisioner.delete(meanwhile)
@@ -267,14 +266,14 @@ class Deployment:
                 self._provisioner.abandon(resource)
 
     def _adopt_definitions(self) -> None:
-        """Give resources that stay what the new template says of their deletion, which is later."""
+        """Take over what the new template says about the later deletion of remaining resources."""
         for definition in active_resources(self._submission.template, self._scope).values():
             resource = self._stack.resources[definition.logical_id]
             resource.deletion_policy = definition.deletion_policy
             resource.needs = frozenset(dependencies(definition))
 
     def _end(self, status: str, used: frozenset[str]) -> None:
-        """End with a status that is no failure: the stack uses these exports, and no others."""
+        """End successfully; from now on the stack uses exactly these exports."""
         with self._lock:
             self._stack.imports = used
             self._stack.set_status(status)
@@ -285,7 +284,7 @@ class Deployment:
 
 
 def _remove(provisioner: Provisioner, resource: StackResource, policy: str) -> None:
-    """Delete a resource unless its policy says that it outlives the stack."""
+    """Delete a resource unless its policy retains it."""
     if policy in RETAINING:
         provisioner.skip(resource)
     else:
@@ -295,7 +294,7 @@ def _remove(provisioner: Provisioner, resource: StackResource, policy: str) -> N
 def delete_stack(
     stack: Stack, provisioner: Provisioner, lock: RLock, request: DeletionRequest
 ) -> None:
-    """Delete a stack's resources except those that outlive it."""
+    """Delete a stack's resources except retained ones."""
 
     def is_kept(resource: StackResource) -> bool:
         return resource.deletion_policy in RETAINING or resource.logical_id in request.retained
@@ -315,7 +314,7 @@ def remove_all(
     *,
     is_forced: bool = False,
 ) -> list[str]:
-    """Delete or leave every resource of a stack; return what could not be deleted."""
+    """Delete or retain every resource of a stack; return those that could not be deleted."""
     failed: list[str] = []
     for name in deletion_order(stack.resources, stack.submission):
         resource = stack.resources[name]
@@ -335,7 +334,7 @@ def remove_all(
 def deletion_order(logical_ids: Collection[str], submission: Submission) -> list[str]:
     """Return the logical ids, dependents first.
 
-    What an update that failed could not delete again comes before all that the template has.
+    Resources that a failed update could not delete come before those in the template.
     """
     order = creation_order(submission.template.resources)
     others = [name for name in logical_ids if name not in order]
@@ -343,5 +342,5 @@ def deletion_order(logical_ids: Collection[str], submission: Submission) -> list
 
 
 def failure_text(failed: Collection[str]) -> str:
-    """Return CloudFormation's words for what could not be deleted."""
+    """Return CloudFormation's message about resources that could not be deleted."""
     return f"The following resource(s) failed to delete: [{', '.join(sorted(failed))}]. "

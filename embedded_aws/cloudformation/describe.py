@@ -59,7 +59,7 @@ def summary_shape(stack: Stack) -> Shape:
 
 
 def resource_shape(stack: Stack, resource: StackResource) -> Shape:
-    """Return a resource as all three operations on stack resources do, times under each name."""
+    """Return a resource as all three operations on stack resources do, with both timestamps."""
     return {
         "StackId": stack.arn,
         "StackName": stack.name,
@@ -121,7 +121,7 @@ def change_set_summary_shape(stack: Stack, change_set: ChangeSet) -> Shape:
 
 
 def template_summary_shape(template: Template) -> Shape:
-    """Return a template as GetTemplateSummary does: what it needs and what can be imported."""
+    """Return a template as GetTemplateSummary does: its requirements and importable resources."""
     types = sorted({resource.type for resource in template.resources.values()})
     return {
         "Parameters": [
@@ -152,7 +152,7 @@ _NAMES = {
     "AWS::IAM::User": "UserName",
 }
 _NEED_CAPABILITIES = (*_NAMES, "AWS::IAM::AccessKey", "AWS::IAM::Policy")
-"""The types whose resources need a capability; with a name, they need another one.
+"""Types whose resources need a capability; named resources need a different one.
 
 Source: CloudFormation API reference, CreateStack, Capabilities.
 """
@@ -183,7 +183,7 @@ def validation_shape(template: Template) -> Shape:
 
 
 def _capabilities(template: Template) -> Iterator[str]:
-    """Yield what whoever deploys a template has to acknowledge."""
+    """Yield the capabilities to acknowledge when deploying a template."""
     needing = [each for each in template.resources.values() if each.type in _NEED_CAPABILITIES]
     if any(_NAMES.get(each.type) in each.properties for each in needing):
         yield "CAPABILITY_NAMED_IAM"

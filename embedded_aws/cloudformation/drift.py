@@ -1,8 +1,8 @@
-"""Drift: what resources are, beside what their stack made them.
+"""Drift: differences between resources and what their stack deployed.
 
-Only what the template says is compared, and of that only what a description of the resource has
-under the same name. Types that CloudFormation cannot read, and those that nothing here describes,
-are not checked. Source: CloudFormation user guide, "Detect unmanaged configuration changes to
+Only properties in the template are compared, and only those that a description of the resource has
+under the same name. Types that CloudFormation cannot read, or that have no description here, are
+not checked. Source: CloudFormation user guide, "Detect unmanaged configuration changes to
 stacks and resources with drift detection".
 """
 
@@ -29,7 +29,7 @@ NOT_CHECKED: Final = "NOT_CHECKED"
 
 @dataclass(frozen=True)
 class Difference:
-    """One value that is not as the stack has it; `path` begins with a slash."""
+    """One value that differs from the stack's; `path` begins with a slash."""
 
     path: str
     expected: Any
@@ -40,7 +40,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Drift:
-    """What is known of one resource since it was looked at."""
+    """The result of the last drift detection of one resource."""
 
     resource: StackResource
     status: str
@@ -50,15 +50,15 @@ class Drift:
 
     @property
     def is_drifted(self) -> bool:
-        """Return whether somebody else has changed or deleted the resource."""
+        """Whether the resource was changed or deleted outside the stack."""
         return self.status in (DELETED, MODIFIED)
 
 
 def drift_of(resource: StackResource, provisioner: Provisioner, attached: Collection[str]) -> Drift:
-    """Look at a resource.
+    """Detect drift of a resource.
 
-    `attached` are the ids of its stack's resources: what is one of them, such as a rule in a
-    security group, is no drift of the one that has it.
+    `attached` are the ids of its stack's resources: if a part of the resource is one of them, such
+    as a rule of a security group, that is no drift.
     """
     provider = registry.provider_for(resource.logical_id, resource.type)
     if not schemas.import_identifiers(resource.type):
@@ -81,7 +81,7 @@ def _is_attached(item: Any, attached: Collection[str]) -> bool:
 
 
 def differences(expected: Any, actual: Any, path: str = "") -> Iterator[Difference]:
-    """Yield where a value is not what is expected; names that are not expected do not matter."""
+    """Yield the differences from the expected value; unexpected names are ignored."""
     if isinstance(expected, dict) and isinstance(actual, str):
         actual = _document(actual)
     if isinstance(expected, dict) and isinstance(actual, dict):
@@ -94,7 +94,7 @@ def differences(expected: Any, actual: Any, path: str = "") -> Iterator[Differen
 
 
 def _items(expected: Sequence[Any], actual: Sequence[Any], path: str) -> Iterator[Difference]:
-    """Yield the items that only one of two lists has; their order does not matter."""
+    """Yield the items that are in one of the lists only; order does not matter."""
     for number, item in enumerate(expected):
         if not any(_is_like(item, other) for other in actual):
             yield Difference(f"{path}/{number}", item, None, "REMOVE")
@@ -108,7 +108,7 @@ def _is_like(expected: Any, actual: Any) -> bool:
 
 
 def _is_read_elsewhere(expected: Any) -> bool:
-    """Return whether a dynamic reference stands for the value."""
+    """Return whether the value contains a dynamic reference."""
     return isinstance(expected, str) and "{{resolve:" in expected
 
 

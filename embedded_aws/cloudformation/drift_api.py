@@ -1,4 +1,4 @@
-"""The operations of the CloudFormation API for drift, and what they have found so far."""
+"""The drift operations of the CloudFormation API, and their results so far."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Shape = dict[str, Any]
 
 @dataclass(frozen=True)
 class _Detection:
-    """One look at a whole stack, or at some of its resources."""
+    """One drift detection of a whole stack or of some resources."""
 
     id: str
     stack: Stack
@@ -35,7 +35,7 @@ class _Detection:
 
 
 class DriftApi:
-    """Drift detection in front of a CloudFormation engine. It ends before it answers."""
+    """Drift detection on a CloudFormation engine. It runs synchronously."""
 
     def __init__(self, engine: CloudFormation) -> None:
         self._engine = engine

@@ -1,7 +1,7 @@
 """Dynamic references: values of Parameter Store and Secrets Manager in properties of resources.
 
-They are read when a resource is made or changed, so that a stack compares references and not what
-they gave. Source: CloudFormation user guide, "Get values stored in other services using dynamic
+They are resolved when a resource is created or changed, so that a stack compares references, not
+values. Source: CloudFormation user guide, "Get values stored in other services using dynamic
 references".
 """
 
@@ -25,9 +25,9 @@ _BEGINNING: Final = "{{resolve:"
 
 
 def with_values(value: Any, aws: Clients) -> Any:
-    """Return a resolved value with all references in it replaced by what they refer to.
+    """Return a resolved value with all dynamic references in it replaced by their values.
 
-    Raises botocore's errors, and ProviderError for what is no reference.
+    Raises botocore's errors, and ProviderError for a malformed reference.
     """
     if isinstance(value, list):
         return [with_values(item, aws) for item in value]
@@ -55,7 +55,7 @@ def _read(match: re.Match[str], aws: Clients) -> str:
 
 
 def _member(secret: str, key: str) -> Any:
-    """Return what a secret, which is a JSON object, has at a key."""
+    """Return the value of a key in a secret, which is a JSON object."""
     try:
         return json.loads(secret)[key]
     except (KeyError, TypeError, ValueError) as error:

@@ -1,7 +1,7 @@
 """The CloudFormation service: change sets, and the operations that run them.
 
-Every public method locks for itself. Operations run in threads of their own; the methods that
-start one return it, still running.
+Every public method does its own locking. Each operation runs in a separate thread; methods that
+start one return it while it is still running.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ NO_CHANGES = (
     "The submitted information didn't contain changes. "
     "Submit different information to create a change set."
 )
-"""The words by which the CDK CLI recognizes an empty change set."""
+"""The text by which the CDK CLI recognizes an empty change set."""
 
 _log = logging.getLogger(__name__)
 
 
 class CloudFormation:
-    """CloudFormation of one account, all regions; `clients` returns those of a region."""
+    """CloudFormation of one account in all Regions; `clients` returns the clients of a Region."""
 
     def __init__(self, clients: Callable[[str], Clients]) -> None:
         self.lock = threading.RLock()
@@ -60,10 +60,10 @@ class CloudFormation:
         self._clients = clients
         self._operations: dict[str, threading.Thread] = {}
         self._deployments: dict[str, Deployment] = {}
-        """The last deployment of each stack, by ARN: an update may be cancelled or rolled back."""
+        """The last deployment of each stack, by ARN: an update can be cancelled or rolled back."""
 
     def template(self, region: str, body: str, parameters: Mapping[str, str]) -> Template:
-        """Read a template as it is for these parameters; raises ValidationError."""
+        """Parse a template for these parameters; raises ValidationError."""
         aws = self._clients(region)
         pseudo_parameters = {
             "AWS::AccountId": aws.account,
@@ -77,7 +77,7 @@ class CloudFormation:
             raise validation_error(str(error)) from error
 
     def declared_template(self, region: str, body: str) -> Template:
-        """Read a template for what it declares, its loops left as they are."""
+        """Parse a template's declarations without expanding its loops."""
         try:
             document = read_template(body)
         except TemplateError as error:
@@ -93,7 +93,7 @@ class CloudFormation:
         return answer["Body"].read().decode()
 
     def create_change_set(self, region: str, request: ChangeSetRequest) -> tuple[Stack, ChangeSet]:
-        """Work out what a submission would change; nothing changes yet."""
+        """Plan a submission; nothing changes yet."""
         with self.lock:
             stack = self._stack_for(region, request)
             if request.name in stack.change_sets:
@@ -120,7 +120,7 @@ class CloudFormation:
     def execute_change_set(
         self, region: str, stack_name: str | None, change_set: str
     ) -> threading.Thread:
-        """Start what a change set describes."""
+        """Start the deployment of a change set."""
         with self.lock:
             stack, found = self.find_change_set(region, stack_name, change_set)
             if found.execution_status != "AVAILABLE":
@@ -170,7 +170,7 @@ class CloudFormation:
             return stack, self._deploy(stack, submission, "UPDATE", {})
 
     def cancel_update(self, region: str, name: str) -> None:
-        """Let an update that is under way be rolled back; raises ValidationError if none is."""
+        """Cancel the running update, which rolls back; raises ValidationError if there is none."""
         with self.lock:
             stack = self.stacks.find(region, name)
             require_status(stack, "UPDATE_IN_PROGRESS", "CancelUpdateStack")
@@ -179,7 +179,7 @@ class CloudFormation:
     def continue_roll_back(
         self, region: str, name: str, skipped: Collection[str]
     ) -> threading.Thread:
-        """Start what a roll-back that failed has left, without the resources to skip."""
+        """Resume a failed rollback without the resources to skip."""
         with self.lock:
             stack = self.stacks.find(region, name)
             require_status(stack, "UPDATE_ROLLBACK_FAILED", "ContinueUpdateRollback")
@@ -187,7 +187,7 @@ class CloudFormation:
             return self._start(stack, lambda: deployment.continue_roll_back(skipped))
 
     def drifts(self, stack: Stack, wanted: Collection[str]) -> list[Drift]:
-        """Look at the resources of a stack: all, or those with some logical ids."""
+        """Detect drift of a stack's resources: all, or those with the given logical ids."""
         with self.lock:
             require_idle(stack)
             attached = {resource.physical_id for resource in stack.resources.values()}
@@ -199,7 +199,7 @@ class CloudFormation:
     def delete_stack(
         self, region: str, name_or_arn: str, request: DeletionRequest = STANDARD_DELETION
     ) -> threading.Thread:
-        """Start the deletion of a stack; it waits for an operation that is still running."""
+        """Start the deletion of a stack; it waits for a running operation."""
         with self.lock:
             stack = self.stacks.find(region, name_or_arn)
             self._require_deletable(stack, request)
@@ -232,7 +232,7 @@ class CloudFormation:
     def _plan_or_drop(
         self, stack: Stack, request: ChangeSetRequest
     ) -> tuple[tuple[Change, ...], Mapping[str, str]]:
-        """Plan; a stack that exists only for a request that is refused disappears again."""
+        """Plan; if that fails, remove a stack that was created for this request only."""
         try:
             changes = self._plan(stack, request.submission)
             aws = self._clients(stack.region)

@@ -1,7 +1,7 @@
-"""What the stacks of an account see of each other: exports, outputs, and who uses them.
+"""Exports and outputs that the stacks of an account share, and the stacks that use them.
 
 Source: CloudFormation user guide, "Get exported outputs from a deployed CloudFormation stack":
-names are unique within a region, and what is imported cannot be changed or deleted.
+names are unique within a Region, and imported values cannot be changed or deleted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Neighbourhood:
         return self._zones(region)
 
     def check_exports(self, exports: Mapping[str, str]) -> None:
-        """Raise TemplateError for exports that the stack cannot have instead of its own."""
+        """Raise TemplateError if the stack cannot replace its exports with these."""
         for other in self._stacks.active(self._stack.region):
             for name in sorted(exports.keys() & other.exports.keys()):
                 if other is not self._stack:

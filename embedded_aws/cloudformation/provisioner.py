@@ -1,4 +1,4 @@
-"""Work on single resources of one stack, with every step reported as a stack event."""
+"""Operations on single resources of one stack, with every step reported as a stack event."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from embedded_aws.resources.registry import provider_for
 from embedded_aws.templates.template import ResourceDefinition, TemplateError, dependencies
 
 _GONE: Final = re.compile(r"NotFound|NotAttached|NonExistent|NoSuch|DoesNotExist|^InvalidDocument$")
-"""Parts of the codes by which services say that a thing is not there."""
+"""Parts of the error codes with which services report a missing resource."""
 
 _log = logging.getLogger(__name__)
 
@@ -32,13 +32,13 @@ class ResourceFailed(Exception):
         super().__init__(resource.reason)
         self.logical_id = resource.logical_id
         self.verb = resource.status.split("_")[0].lower()
-        """What failed: create, update, import or delete."""
+        """The action that failed: create, update, import or delete."""
 
 
 class Provisioner:
     """Creates, updates and deletes resources of one stack during one operation.
 
-    Providers run without the lock: they take as long as they take, and call the services.
+    Providers run without the lock, because they may take long and call the services.
     """
 
     def __init__(self, stack: Stack, aws: Clients, lock: RLock) -> None:
@@ -47,7 +47,7 @@ class Provisioner:
         self._lock = lock
 
     def create(self, definition: ResourceDefinition, properties: Mapping[str, Any]) -> None:
-        """Create a resource and enter it into the stack, also when its creation fails."""
+        """Create a resource and add it to the stack, even if its creation fails."""
         resource = _new_resource(definition, properties)
         with self._lock:
             self._stack.resources[definition.logical_id] = resource
@@ -67,7 +67,7 @@ class Provisioner:
     def adopt(
         self, definition: ResourceDefinition, properties: Mapping[str, Any], physical_id: str
     ) -> None:
-        """Enter a resource that is there already into the stack; nothing about it changes."""
+        """Add an existing resource to the stack without changing it."""
         resource = _new_resource(definition, properties)
         with self._lock:
             self._stack.resources[definition.logical_id] = resource
@@ -83,14 +83,14 @@ class Provisioner:
         self._set(resource, "IMPORT_COMPLETE", "Resource import completed.")
 
     def refuse(self, definition: ResourceDefinition, reason: str) -> ResourceFailed:
-        """Report, and return as an error, that the work on a resource cannot even begin."""
+        """Report that the operation on a resource cannot start, and return that as an error."""
         known = self._stack.resources.get(definition.logical_id)
         resource = known or _new_resource(definition, {})
         self._set(resource, "CREATE_FAILED" if known is None else "UPDATE_FAILED", reason)
         return ResourceFailed(resource)
 
     def update(self, resource: StackResource, properties: Mapping[str, Any]) -> None:
-        """Change a resource in place to have `properties`."""
+        """Update a resource in place to `properties`."""
         self._set(resource, "UPDATE_IN_PROGRESS")
         previous, resource.properties = resource.properties, properties
         provider = _provider(resource)
@@ -106,7 +106,7 @@ class Provisioner:
         self._set(resource, "UPDATE_COMPLETE")
 
     def delete(self, resource: StackResource) -> None:
-        """Delete a resource; one that never came into being, or is gone, needs no deletion."""
+        """Delete a resource, unless it was never created or is gone already."""
         self._set(resource, "DELETE_IN_PROGRESS")
         request, provider = self._request(resource), _provider(resource)
 
@@ -125,7 +125,7 @@ class Provisioner:
         self._forget(resource)
 
     def skip(self, resource: StackResource) -> None:
-        """Leave a resource where it is and take it out of the stack."""
+        """Remove a resource from the stack without deleting it."""
         self._set(resource, "DELETE_SKIPPED")
         self._forget(resource)
 
@@ -136,11 +136,11 @@ class Provisioner:
         self._set(resource, "UPDATE_COMPLETE")
 
     def give_up(self, resource: StackResource) -> None:
-        """Leave a resource as it is, and say that it is as it should be."""
+        """Leave a resource as it is, and report its rollback as complete."""
         self._set(resource, "UPDATE_COMPLETE")
 
     def abandon(self, resource: StackResource) -> None:
-        """Take a resource that could not be deleted out of the stack, as CloudFormation does."""
+        """Remove a resource that could not be deleted from the stack, as CloudFormation does."""
         self._forget(resource)
 
     def _forget(self, resource: StackResource) -> None:
@@ -165,7 +165,7 @@ class Provisioner:
             self._stack.set_resource_status(resource, status, reason)
 
     def request_with_values(self, resource: StackResource) -> ResourceRequest:
-        """Return the request with what its dynamic references refer to."""
+        """Return the request with its dynamic references resolved."""
         properties = self._with_values(resource.type, resource.properties)
         return replace(self._request(resource), properties=properties)
 
@@ -188,7 +188,7 @@ def _provider(resource: StackResource) -> Provider:
 
 
 def _reason(error: Exception) -> str:
-    """Say what a service answered: its message, and by which call it came to that."""
+    """Return a service's error message with the call and the error code."""
     if not isinstance(error, ClientError):
         return str(error)
     details = error.response["Error"]
@@ -196,7 +196,7 @@ def _reason(error: Exception) -> str:
 
 
 def is_gone(error: ClientError) -> bool:
-    """Return whether a service answered that there is no such thing."""
+    """Return whether a service reported that the resource does not exist."""
     return bool(_GONE.search(error.response["Error"]["Code"]))
 
 

@@ -1,4 +1,4 @@
-"""Stacks of the account: their state, and what may begin when."""
+"""Stacks of the account: their state, and which operations it permits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STACK_TYPE = "AWS::CloudFormation::Stack"
 
 @dataclass
 class StackResource:
-    """One resource that exists, or is being made: what it was made from and what it became."""
+    """One resource that exists or is being created: its definition and its current state."""
 
     logical_id: str
     type: str
@@ -26,7 +26,7 @@ class StackResource:
     """The resolved properties with which it was last created or updated."""
     deletion_policy: str
     needs: frozenset[str]
-    """The names that its definition refers to: what has one of them stays as long as it does."""
+    """Logical ids that its definition refers to; those resources are deleted after it."""
     physical_id: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     status: str = "CREATE_IN_PROGRESS"
@@ -49,7 +49,7 @@ class StackEvent:
 
 @dataclass(frozen=True)
 class Submission:
-    """The wish of CreateStack, UpdateStack or a change set: what a stack is to become."""
+    """The input of CreateStack, UpdateStack or a change set: the desired stack."""
 
     template: Template
     parameters: Mapping[str, str]
@@ -74,7 +74,7 @@ class Change:
 
 @dataclass
 class ChangeSet:
-    """A submission with its effect worked out, waiting to be executed."""
+    """A submission with its planned changes, ready to be executed."""
 
     arn: str
     name: str
@@ -84,7 +84,7 @@ class ChangeSet:
     submission: Submission
     changes: tuple[Change, ...]
     imports: Mapping[str, str]
-    """Physical ids of what is there already and enters the stack, by logical id."""
+    """Physical ids of existing resources to import, by logical id."""
     status: str = "CREATE_COMPLETE"
     execution_status: str = "AVAILABLE"
     reason: str = ""
@@ -93,7 +93,7 @@ class ChangeSet:
 
 @dataclass(frozen=True)
 class ResourceToImport:
-    """One entry of ResourcesToImport: a resource of the template, and which one it is."""
+    """One entry of ResourcesToImport: a resource of the template and its identifier."""
 
     logical_id: str
     type: str
@@ -102,7 +102,7 @@ class ResourceToImport:
 
 @dataclass(frozen=True)
 class ChangeSetRequest:
-    """The wish of CreateChangeSet; `kind` is CREATE, UPDATE or IMPORT."""
+    """The input of CreateChangeSet; `kind` is CREATE, UPDATE or IMPORT."""
 
     stack_name: str
     name: str
@@ -111,15 +111,14 @@ class ChangeSetRequest:
     submission: Submission
     to_import: tuple[ResourceToImport, ...] = ()
     imports_existing: bool = False
-    """Whether what has the names that the template gives is taken in."""
+    """Whether existing resources with the names in the template are imported."""
 
 
 @dataclass(frozen=True)
 class DeletionRequest:
     """The options of DeleteStack.
 
-    `retained` are logical ids to leave where they are; `is_forced` leaves whatever cannot be
-    deleted.
+    `retained` are logical ids to keep; `is_forced` keeps all resources that cannot be deleted.
     """
 
     retained: frozenset[str] = frozenset()
@@ -142,10 +141,10 @@ class Stack:
         default_factory=lambda: Submission(EMPTY_TEMPLATE, parameters={}, tags={})
     )
     resolved_parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters with defaults applied and SSM names replaced by values."""
+    """Parameters with defaults applied and SSM names resolved."""
     resources: dict[str, StackResource] = field(default_factory=dict)
     former: dict[str, StackResource] = field(default_factory=dict)
-    """Resources that were deleted, or that the stack let go, as they were last."""
+    """Resources that were deleted or removed from the stack, in their last state."""
     outputs: Mapping[str, str] = field(default_factory=dict)
     exports: Mapping[str, str] = field(default_factory=dict)
     imports: frozenset[str] = frozenset()
@@ -159,18 +158,18 @@ class Stack:
 
     @property
     def is_busy(self) -> bool:
-        """Return whether an operation is under way; a stack in review has had none yet."""
+        """Whether an operation is in progress; a stack in review has had none yet."""
         return self.status.endswith("_IN_PROGRESS") and self.status != "REVIEW_IN_PROGRESS"
 
     @property
     def known_resources(self) -> Mapping[str, StackResource]:
-        """What the stack tells about itself: after a deletion or rollback, also what is gone."""
+        """The resources that the stack lists; after a deletion or rollback, also deleted ones."""
         if self.status.startswith(("DELETE_", "ROLLBACK_")):
             return {**self.former, **self.resources}
         return self.resources
 
     def set_status(self, status: str, reason: str = "") -> None:
-        """Move the stack to `status` and record the event of it."""
+        """Move the stack to `status` and record the event."""
         self.status, self.reason = status, reason
         if status == "UPDATE_IN_PROGRESS":
             self.updated_at = datetime.now(UTC)
@@ -179,7 +178,7 @@ class Stack:
         self._record(self.name, self.arn, STACK_TYPE, status, reason)
 
     def set_resource_status(self, resource: StackResource, status: str, reason: str = "") -> None:
-        """Move a resource to `status` and record the event of it."""
+        """Move a resource to `status` and record the event."""
         resource.status, resource.reason = status, reason
         resource.updated_at = datetime.now(UTC)
         self._record(resource.logical_id, resource.physical_id, resource.type, status, reason)
@@ -205,13 +204,13 @@ class Stack:
 
 
 class Stacks:
-    """The stacks of every region, deleted ones included: those are found by ARN only."""
+    """The stacks of every Region, including deleted ones, which are found by ARN only."""
 
     def __init__(self) -> None:
         self._by_region: dict[str, list[Stack]] = defaultdict(list)
 
     def add(self, name: str, aws: Clients) -> Stack:
-        """Enter a new stack in review; raises AlreadyExistsException."""
+        """Add a new stack in review; raises AlreadyExistsException."""
         if any(stack.name == name for stack in self.active(aws.region)):
             raise ServiceError("AlreadyExistsException", f"Stack [{name}] already exists")
         prefix = f"arn:{aws.partition}:cloudformation:{aws.region}:{aws.account}:stack"
@@ -242,7 +241,7 @@ class Stacks:
         raise validation_error(f"Stack with id {name_or_arn} does not exist")
 
     def owner(self, region: str, resource_type: str, physical_id: str) -> Stack | None:
-        """Return the stack that a resource belongs to, if it belongs to any."""
+        """Return the stack that a resource belongs to, if any."""
         for stack in self.active(region):
             for resource in stack.resources.values():
                 if (resource.type, resource.physical_id) == (resource_type, physical_id):
@@ -250,7 +249,7 @@ class Stacks:
         return None
 
     def ancestors(self, stack: Stack) -> list[Stack]:
-        """Return the stacks that a nested stack is in, its parent first, its root last."""
+        """Return the stacks that contain a nested stack, its parent first, its root last."""
         parent = self.owner(stack.region, STACK_TYPE, stack.arn)
         return [parent, *self.ancestors(parent)] if parent else []
 
@@ -277,17 +276,17 @@ BROKEN: Final[Mapping[str, str]] = {
     "DELETE": "DELETE_FAILED",
     "IMPORT": "IMPORT_ROLLBACK_FAILED",
 }
-"""Where an operation ends that the embedded AWS itself broke, by the first word of its status."""
+"""Final status after an internal error of the embedded AWS, by the first word of the status."""
 
 
 def require_idle(stack: Stack) -> None:
-    """Raise ValidationError while an operation is under way."""
+    """Raise ValidationError while an operation is in progress."""
     if stack.is_busy:
         raise _cannot_update(stack)
 
 
 def require_status(stack: Stack, status: str, operation: str) -> None:
-    """Raise ValidationError for an operation that a stack of another status does not take."""
+    """Raise ValidationError unless the stack has the status that the operation requires."""
     if stack.status != status:
         raise validation_error(
             f"{operation} cannot be called from current stack status: {stack.status}"
@@ -295,13 +294,13 @@ def require_status(stack: Stack, status: str, operation: str) -> None:
 
 
 def require_updatable(stack: Stack) -> None:
-    """Raise ValidationError for a stack that an update or import cannot begin with."""
+    """Raise ValidationError for a stack that cannot be updated or imported into."""
     if stack.status not in _UPDATABLE:
         raise _cannot_update(stack)
 
 
 def require_deletable(stack: Stack, request: DeletionRequest) -> None:
-    """Raise ValidationError for a protected stack, and for a wish that comes too early."""
+    """Raise ValidationError for a protected stack, and for options that do not apply yet."""
     if stack.termination_protection:
         raise validation_error(
             f"Stack [{stack.name}] cannot be deleted while TerminationProtection is enabled"

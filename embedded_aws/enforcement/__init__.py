@@ -1,6 +1,6 @@
 """IAM in front of the embedded AWS: nodes and people may do what their policies allow, no more.
 
-`gate` is the way in. A request goes through it as follows: who signed it and what it asks for
-(`calls`), what these credentials may do at most (`identities`), which actions on which resources
-that takes (`needs`, `resource_needs`), whether policies allow each and how AWS says no (`gate`).
+Every request passes `gate`: `calls` parses signer and operation, `callers` finds the policies of
+these credentials, `endpoints` adds the policy of the VPC endpoint, `needs` and `resource_needs`
+list the required actions and resources, and `gate` evaluates each and refuses in AWS's words.
 """

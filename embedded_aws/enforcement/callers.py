@@ -1,6 +1,6 @@
 """Callers of requests: their user or role with its policies.
 
-Whoever knows a key id and its session token is believed. Sources: "Policies and permissions in IAM"
+A key id and its session token suffice to be trusted. Sources: "Policies and permissions in IAM"
 (kinds of policies) and "AWS global condition context keys" of the IAM user guide.
 """
 
@@ -29,7 +29,7 @@ class UnknownCredentials(Exception):
 
 @dataclass(frozen=True)
 class Identity:
-    """A caller: `policies` grant, each of `limits` bounds, `context` is known of the caller."""
+    """A caller: `policies` grant, each of `limits` restricts, `context` has the caller's keys."""
 
     principal: Principal
     policies: tuple[Policy, ...]
@@ -45,7 +45,7 @@ class Identities:
         self._partition = partition
 
     def find(self, signature: Signature) -> Identity:
-        """Return whose credentials these are; raises UnknownCredentials."""
+        """Return the owner of the credentials; raises UnknownCredentials."""
         sessions = sts_backends[self._account][self._partition].assumed_roles
         for session in list(sessions):
             if session.access_key_id == signature.access_key_id:
@@ -72,7 +72,7 @@ class Identities:
         return iam_backends[self._account][self._partition]
 
     def _of_session(self, session: Any) -> Identity:
-        """Return a role's session; one whose role is gone has no policies, as in AWS."""
+        """Return a role's session; if the role is deleted, it has no policies, as in AWS."""
         roles = list(self._iam.roles.values())
         role = next((role for role in roles if role.arn == session.role_arn), None)
         limits = dict(self._boundary(role.permissions_boundary_arn)) if role else {}
@@ -92,7 +92,7 @@ class Identities:
         )
 
     def _of_holder(self, holder: Any) -> Identity:
-        """Return a role as it would be in a session, or what every user of a group may."""
+        """Return the identity of a role's sessions, or of every user in a group."""
         limits = dict(self._boundary(getattr(holder, "permissions_boundary_arn", None)))
         context = {"aws:PrincipalAccount": self._account, "aws:PrincipalArn": str(holder.arn)}
         return Identity(

@@ -1,7 +1,7 @@
-"""Endpoints through which nodes ask services of AWS; their policies limit what nodes may.
+"""VPC endpoints through which nodes reach AWS services; their policies limit the nodes.
 
-Whose session it is tells whence it asks: from the subnets of the instance groups with its role. A
-service may ask another one on a caller's behalf, which goes through no endpoint. Sources: AWS
+The role of a session determines its source: the subnets of the instance groups with that role. A
+service may call another on a caller's behalf, which bypasses the endpoints. Sources: AWS
 PrivateLink guide, "Control access to VPC endpoints using endpoint policies"; IAM user guide,
 "aws:SourceVpc" and "aws:SourceVpce".
 """
@@ -21,10 +21,10 @@ from embedded_aws.iam import Policy, policy_of
 from embedded_aws.sagemaker.clusters import Clusters
 
 ENDPOINT_POLICY = "VPC endpoint policy"
-"""How AWS calls it when it refuses something."""
+"""AWS's name for it in error messages."""
 
 _NAMES = {"cloudwatch": "monitoring", "ecr": "ecr.api", "sagemaker": "sagemaker.api"}
-"""What endpoints call a service that has another name before its actions."""
+"""Endpoint names of services whose action prefix differs."""
 
 _GATEWAY = "Gateway"
 
@@ -37,11 +37,11 @@ class VpcEndpoints:
         self._clusters = clusters
 
     def passed(self, identity: Identity, service: str, region: str) -> Identity:
-        """Return who asks a service, limited by the endpoint that leads there from its nodes."""
+        """Return the caller, limited by the endpoint through which its nodes reach the service."""
         subnets = self._subnets(identity.principal.role_arn or "", region)
         ways = [self._endpoint(each, _NAMES.get(service, service), region) for each in subnets]
         if not ways or ways[0] is None or any(each is not ways[0] for each in ways):
-            return identity  # from nowhere, past endpoints, or from several VPCs
+            return identity  # not from a node, without an endpoint, or from several VPCs
         endpoint = ways[0]
         source = {"aws:SourceVpc": endpoint.vpc_id, "aws:SourceVpce": endpoint.id}
         return replace(
@@ -51,7 +51,7 @@ class VpcEndpoints:
         )
 
     def _subnets(self, role_arn: str, region: str) -> set[str]:
-        """Return the subnets of all nodes that have a role."""
+        """Return the subnets of all nodes with this role."""
         return {
             subnet
             for cluster in self._clusters.all(region)
@@ -61,7 +61,7 @@ class VpcEndpoints:
         }
 
     def _endpoint(self, subnet_id: str, service: str, region: str) -> Any:
-        """Return moto's endpoint for a service in a subnet; names lead to those with addresses."""
+        """Return moto's endpoint for a service in a subnet; DNS prefers interface endpoints."""
         backend = ec2_backends[self._account][region]
         zones = list(backend.subnets.values())
         subnet = next((zone[subnet_id] for zone in zones if subnet_id in zone), None)

@@ -1,8 +1,8 @@
-"""The way into the embedded AWS: lets a request pass, or says what AWS would answer.
+"""Authorization of requests to the embedded AWS: a request passes, or is refused as AWS would.
 
-The administrator, whose credentials the embedded AWS hands out and its platform uses, may
-everything, and so may the roles of the CDK's bootstrap that its command line assumes for the
-administrator. Source of the words: IAM user guide, "Troubleshoot access denied error messages".
+The administrator, whose credentials the embedded AWS hands out and its platform uses, is allowed
+everything, and so are the CDK bootstrap roles that the CDK CLI assumes for the administrator.
+Source of the messages: IAM user guide, "Troubleshoot access denied error messages".
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ASSUME_ROLE = "sts:AssumeRole"
 
 
 class Gate:
-    """Judges the requests to one account."""
+    """Authorizes the requests to one account."""
 
     def __init__(self, names: Names, endpoints: VpcEndpoints) -> None:
         self._names = names
@@ -39,10 +39,9 @@ class Gate:
         self._identities = Identities(names.account, names.partition)
 
     def refusal(self, signature: Signature | None, call: Call) -> Answer | None:
-        """Return the answer to a call that must not pass; None for one that may.
+        """Return the response to a call that is refused, or None if it may pass.
 
-        As in AWS it is signed by somebody first, then one that a service can read, and then one
-        that its signer may send.
+        The checks run in AWS's order: signature, form of the request, permissions.
         """
         if signature is None:
             return unsigned()
@@ -56,7 +55,7 @@ class Gate:
         return access_denied(call, message) if message else None
 
     def _identity(self, signature: Signature) -> Identity | None:
-        """Return the signer, None for who may everything; raises UnknownCredentials."""
+        """Return the signer, None for administrators; raises UnknownCredentials."""
         if signature.access_key_id == self._administrator:
             return None
         identity = self._identities.find(signature)
@@ -73,14 +72,14 @@ class Gate:
 
 
 class Judge:
-    """Decides by an identity's policies and those of the resources."""
+    """Evaluates the policies of identities and resources."""
 
     def __init__(self, names: Names, region: str) -> None:
         self._names = names
         self._region = region
 
     def refusal(self, identity: Identity, needs: Iterable[Need]) -> str | None:
-        """Return why the first thing that is not allowed is not; None when all are."""
+        """Return why the first denied action is denied, or None if all are allowed."""
         for need in needs:
             reason = self._reason(identity, need)
             if reason:
@@ -109,7 +108,7 @@ class Judge:
         return f"because no {_missing(request, policies)} allows the {need.action} action"
 
     def _circumstances(self) -> dict[str, str]:
-        """Return what holds for every request; all of them count as encrypted ones.
+        """Return the condition keys of every request; all requests count as encrypted.
 
         The rehearsal speaks HTTP on the loopback interface where AWS tools speak HTTPS to AWS.
         """
@@ -141,7 +140,7 @@ def _resource_decides(need: Need) -> bool:
 
 
 def _denying(request: Request, policies: Policies) -> str:
-    """Return which kind of policy has the statement that denies."""
+    """Return the kind of policy that contains the denying statement."""
     if evaluate(request, Policies(policies.identity)).explicit:
         return "an identity-based policy"
     for name, limit in policies.limits.items():
@@ -151,7 +150,7 @@ def _denying(request: Request, policies: Policies) -> str:
 
 
 def _missing(request: Request, policies: Policies) -> str:
-    """Return which kind of policy lacks a statement that allows."""
+    """Return the kind of policy that lacks an allowing statement."""
     if not evaluate(request, Policies(policies.identity)).allowed:
         return "identity-based policy"
     for name, limit in policies.limits.items():

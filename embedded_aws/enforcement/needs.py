@@ -1,9 +1,9 @@
 """An API call -> the actions on resources that its caller must be allowed.
 
-Beside what a call is about these are the KMS keys that encrypt what it reads or writes: the caller
-must be allowed to use them, through the service. Keys that AWS keeps for a service ask for none.
-For the nodes of a HyperPod cluster, of which the reference names no resource, the cluster is what
-sessions need, and the session's document beside it.
+Besides the resources of the call, these are the KMS keys that encrypt what it reads or writes: the
+caller must be allowed to use them through the service. AWS managed keys need no permission. The
+service authorization reference lists no resource for nodes of a HyperPod cluster; sessions need
+the cluster and the session document.
 
 Sources: service authorization reference (actions, resource types, condition keys by service); S3
 user guide, "Using server-side encryption with AWS KMS keys"; Secrets Manager user guide, "Secret
@@ -30,10 +30,10 @@ from embedded_aws.enforcement.resource_needs import (
 )
 
 ALWAYS_ALLOWED = frozenset({"sts:GetCallerIdentity", "sts:GetSessionToken"})
-"""What needs no permission, and no policy can deny (STS API reference)."""
+"""Actions that need no permission and that no policy can deny (STS API reference)."""
 
 _ACTIONS = {"lambda:Invoke": "lambda:InvokeFunction"}
-"""Operations whose action has another name; S3's are in `s3_needs`."""
+"""Operations whose action has a different name; S3's are in `s3_needs`."""
 
 _SESSIONS = frozenset({"ResumeSession", "StartSession", "TerminateSession"})
 _CONTEXT: Mapping[str, Mapping[str, str]] = {
@@ -49,11 +49,11 @@ _CONTEXT: Mapping[str, Mapping[str, str]] = {
         "sts:RoleSessionName": "RoleSessionName",
     },
 }
-"""By action: condition keys, and the members of the input that they stand for."""
+"""By action: condition keys and the input members that they represent."""
 
 
 def needs_of(call: Call, names: Names) -> tuple[Need, ...]:
-    """Return everything that a call takes; one without a name takes all of its service."""
+    """Return everything that a call needs; an unknown operation needs `service:*`."""
     if f"{call.service}:{call.operation}" in ALWAYS_ALLOWED:
         return ()
     return (*_of_the_call(call, names), *_passed_roles(call), *key_needs(call, names))
@@ -72,7 +72,7 @@ def _of_the_call(call: Call, names: Names) -> Iterator[Need]:
 
 
 def _with_key(call: Call) -> Call:
-    """Return the call with the key that encrypted what it decrypts, which it need not name.
+    """Return the call with the key that encrypted the ciphertext, which it need not name.
 
     moto's ciphertexts begin with the id of their key.
     """
@@ -84,7 +84,7 @@ def _with_key(call: Call) -> Call:
 
 
 def _passed_roles(call: Call) -> Iterator[Need]:
-    """Yield the roles that the caller hands to HyperPod."""
+    """Yield the roles that the caller passes to HyperPod."""
     if (call.service, call.operation) not in (
         ("sagemaker", "CreateCluster"),
         ("sagemaker", "UpdateCluster"),
@@ -123,7 +123,7 @@ _GOES_ON_WRITING = frozenset({"CompleteMultipartUpload", "UploadPart", "UploadPa
 
 
 def key_needs(call: Call, names: Names) -> Iterator[Need]:
-    """Yield the uses of keys that a call takes."""
+    """Yield the key permissions that a call needs."""
     key, actions = _used_key(call, names)
     if not key or OWN_KEY_PREFIX in key:
         return
@@ -137,7 +137,7 @@ def key_needs(call: Call, names: Names) -> Iterator[Need]:
 
 
 def _used_key(call: Call, names: Names) -> tuple[str, Sequence[str]]:
-    """Return the key that a call uses, or nothing, and for what."""
+    """Return the key that a call uses, or nothing, and the actions on it."""
     if call.service == "s3":
         return _of_objects(call, names)
     if call.service == "secretsmanager" and call.operation == "GetSecretValue":
@@ -165,7 +165,7 @@ def _of_objects(call: Call, names: Names) -> tuple[str, Sequence[str]]:
 
 
 def _key_for_writing(call: Call, bucket: Any) -> str:
-    """Return the key that the request names, or else the bucket's own."""
+    """Return the key that the request names, or else the bucket's default key."""
     asked = call.given.get("ServerSideEncryption")
     if asked:
         return str(call.given.get("SSEKMSKeyId") or "") if asked == "aws:kms" else ""
@@ -179,7 +179,7 @@ _TAG = "ssm:resourceTag/aws:ssmmessages"
 
 
 def session_needs(call: Call, names: Names) -> Iterator[Need]:
-    """Yield what StartSession, ResumeSession and TerminateSession take."""
+    """Yield the permissions that StartSession, ResumeSession and TerminateSession need."""
     here = f"{names.partition}:ssm:{call.region}"
     action = f"ssm:{call.operation}"
     if call.operation == "StartSession":
@@ -196,7 +196,7 @@ def session_needs(call: Call, names: Names) -> Iterator[Need]:
 
 
 def _target(call: Call, names: Names) -> str:
-    """Return the ARN of the cluster whose node is meant, or that of an instance."""
+    """Return the ARN of the target node's cluster, or of the target instance."""
     target = str(call.given.get("Target", ""))
     match = _CLUSTER_TARGET.fullmatch(target)
     here = f"{call.region}:{names.account}"

@@ -1,10 +1,10 @@
-"""Actions on the resources that a call is about, by the ARNs under which IAM knows these.
+"""Actions on the resources of a call, by their ARNs in IAM.
 
 A form has the members of the input in braces, and `partition`, `region` and `account`; after a bar
-stands what turns a name into an ARN (see `names`). A list gives one resource per entry. Forms are
-those of the service authorization reference. Calls that are in neither table, or give none of the
-members, are about `*`. S3's actions have other names than its operations (S3 user guide, "Required
-permissions for Amazon S3 API operations").
+follows the kind of resource whose ARN `Names` looks up. A list gives one resource per entry. Forms
+are those of the service authorization reference. Calls that are in neither table, or give none of
+the members, are about `*`. S3's actions have different names from its operations (S3 user guide,
+"Required permissions for Amazon S3 API operations").
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from embedded_aws.calls import Call
 from embedded_aws.sagemaker.clusters import Clusters
 
 OWN_KEY_PREFIX = "alias/aws/"
-"""Keys that AWS keeps for a service: whoever may use the service may use them there."""
+"""AWS managed keys: anyone who may use the service may use them through it."""
 
 
 class Sessions(Protocol):
     """The sessions of Session Manager."""
 
     def tags(self, session_id: str) -> Mapping[str, str]:
-        """Return the tags `session-id` and `target-id` of a session; nothing if there is none."""
+        """Return the tags `session-id` and `target-id` of a session, empty if it is unknown."""
 
 
 class Names:
-    """The things of one account of the embedded AWS."""
+    """The named resources of one account of the embedded AWS."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Names:
         }
 
     def of(self, kind: str, region: str, name: str) -> str:
-        """Return the ARN, or the part of it, of something of a kind; as it is without a kind."""
+        """Return the ARN, or a part of it, of a resource; an empty kind returns the name."""
         return self._kinds[kind](region, name)
 
     def key(self, region: str, name: str) -> str:
@@ -74,15 +74,15 @@ class Names:
         return f"arn:{self.partition}:kms:{region}:{self.account}:key/{key_id}"
 
     def secret(self, region: str, name: str) -> Any:
-        """Return moto's secret by name or ARN, None if there is none."""
+        """Return moto's secret by name or ARN, or None."""
         return secretsmanager_backends[self.account][region].secrets.get(name)
 
     def bucket(self, name: str) -> Any:
-        """Return moto's bucket, None if there is none."""
+        """Return moto's bucket, or None."""
         return s3_backends[self.account][self.partition].buckets.get(name)
 
     def topic(self, arn: str) -> Any:
-        """Return moto's topic, None if there is none."""
+        """Return moto's topic, or None."""
         region = arn.split(":")[3] if arn.count(":") else ""
         return sns_backends[self.account][region].topics.get(arn) if region else None
 
@@ -190,7 +190,7 @@ FIRST_FITTING: Mapping[str, Sequence[str]] = {
     ),
     "sts": ("{RoleArn}",),
 }
-"""By service: the first form whose members the input has is the call's resource."""
+"""By service: the first form whose members are in the input gives the call's resource."""
 
 ALL_OF: Mapping[str, Sequence[str]] = {
     "cloudwatch:DescribeAlarms": ("arn:{partition}:cloudwatch:{region}:{account}:alarm:*",),
@@ -211,13 +211,13 @@ ALL_OF: Mapping[str, Sequence[str]] = {
     "ssm:SendCommand": (f"{_SSM}:document/{{DocumentName}}", f"{_EC2}:instance/{{InstanceIds}}"),
     "ssm:TerminateSession": (f"{_SSM}:session/{{SessionId}}",),
 }
-"""By action: each of these is a resource of the call, but for those that lack a member."""
+"""By action: each form gives a resource of the call, unless the input lacks a member."""
 
 _MEMBER = re.compile(r"\{(\w+)(?:\|(\w+))?\}")
 
 
 def resources_of(call: Call, names: Names) -> tuple[str, ...]:
-    """Return the ARNs that a call is about, `*` where IAM knows none."""
+    """Return the ARNs of a call's resources, `*` if IAM defines none."""
     action = f"{call.service}:{call.operation}"
     if action in ALL_OF:
         found = [arn for form in ALL_OF[action] for arn in _filled(form, call, names)]
@@ -284,7 +284,7 @@ ACTIONS: Mapping[str, str] = {
     "SelectObjectContent": "GetObject",
     "UploadPart": "PutObject",
 }
-"""By operation; all others have an action of their own name."""
+"""By operation; all others have an action of the same name."""
 
 _OF_VERSIONS = frozenset({"DeleteObject", "GetObject"})
 _CONTEXT = {
@@ -297,7 +297,7 @@ _CONTEXT = {
 
 
 def s3_needs(call: Call, names: Names) -> Iterator[Need]:
-    """Yield the actions on buckets and objects that a call of S3 takes."""
+    """Yield the actions on buckets and objects that an S3 call needs."""
     given, context = call.given, _context(call, names)
     bucket = given.get("Bucket")
     if call.operation == "DeleteObjects":

@@ -1,7 +1,7 @@
-"""IAM's policy simulator: what policies would say of actions, by the evaluation that guards here.
+"""IAM's policy simulator, with the evaluation that also authorizes requests here.
 
-The policies of resources count only where the caller gives them, as in IAM. Where a statement
-stands in its document is not told. Sources: IAM API reference, SimulatePrincipalPolicy and
+Resource-based policies count only if the caller passes them, as in IAM. The position of a statement
+in its document is not returned. Sources: IAM API reference, SimulatePrincipalPolicy and
 SimulateCustomPolicy; IAM user guide, "IAM policy testing with the IAM policy simulator".
 """
 
@@ -33,14 +33,14 @@ _EVERYTHING = ["*"]
 
 @dataclass(frozen=True)
 class Simulation:
-    """Policies and circumstances, and how the API shows what they decide."""
+    """Policies and context of a simulation, and its results in the API's shape."""
 
     policies: Policies
     principal: Principal
     context: Mapping[str, str | Sequence[str]]
 
     def of(self, action: str, resources: Sequence[str]) -> Shape:
-        """Return the result for one action on resources: of all of them, then of each."""
+        """Return the result for one action on resources: for all of them, then for each."""
         decisions = {each: self._decide(action, each) for each in resources}
         worst = min(decisions.values(), key=lambda each: (each.allowed, not each.explicit))
         name = resources[0] if len(resources) == 1 else "*"
@@ -79,7 +79,7 @@ class Simulation:
         return {"PermissionsBoundaryDecisionDetail": {"AllowedByPermissionsBoundary": allowed}}
 
     def _matched(self, action: str, resource: str, decision: Decision) -> list[Shape]:
-        """Return the policies of which one statement alone decides alike."""
+        """Return the policies with a statement that alone leads to the same decision."""
         if not (decision.allowed or decision.explicit):
             return []
         request = self._request(action, resource)
@@ -90,7 +90,7 @@ class Simulation:
         ]
 
     def _missing(self) -> list[str]:
-        """Return the condition keys of the policies that have no value."""
+        """Return the condition keys in the policies that have no value."""
         known = {key.lower() for key in self.context}
         keys = {
             condition.key
@@ -167,7 +167,7 @@ def _policy(name: str, text: str) -> Policy:
 
 
 def serve_with_moto(simulator: PolicySimulator) -> None:
-    """Let moto's IAM answer for `simulator`; a later one takes its place."""
+    """Let moto's IAM answer with `simulator`, which replaces an earlier one."""
     from moto.iam.responses import IamResponse
 
     operations = {

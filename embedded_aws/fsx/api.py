@@ -1,4 +1,4 @@
-"""The operations of the FSx API that environments and the people who run them need."""
+"""The operations of the FSx API that environments and their operators need."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class FsxApi:
 
 
 _OPENZFS_RETENTION_DAYS = 30
-"""What FSx assumes when a request leaves it out (API reference)."""
+"""FSx's defaults for omitted members (API reference)."""
 
 
 def file_system_shape(file_system: FileSystem) -> Shape:

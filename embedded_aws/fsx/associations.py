@@ -1,8 +1,8 @@
-"""Data repository associations: which folders of file systems are linked to which buckets.
+"""Data repository associations: links between folders of file systems and buckets.
 
 Nothing is imported or exported: the associations exist in the API only. Source of the rules: API
-reference of CreateDataRepositoryAssociation and DataRepositoryAssociation. The words about
-unsupported file systems and about backups are FSx's, from public reports; the rest is ours.
+reference of CreateDataRepositoryAssociation and DataRepositoryAssociation. The messages about
+unsupported file systems and about backups are FSx's, from public reports; the rest are ours.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from embedded_aws.ids import ids
 
 @dataclass
 class Association:
-    """One association; `request` is what CreateDataRepositoryAssociation was asked for."""
+    """One association; `request` is the input of CreateDataRepositoryAssociation."""
 
     id: str
     arn: str
@@ -36,7 +36,7 @@ class Association:
 
 
 class Associations:
-    """All associations, by region and id. Every method locks for itself."""
+    """All associations, by Region and id. Every method does its own locking."""
 
     def __init__(self, clients: Callable[[str], Clients], file_systems: FileSystems) -> None:
         self._clients = clients
@@ -45,7 +45,7 @@ class Associations:
         self._by_region: dict[str, dict[str, Association]] = {}
 
     def create(self, region: str, request: Mapping[str, Any]) -> Association:
-        """Link a folder to a bucket that exists."""
+        """Link a folder to an existing bucket."""
         check_model("CreateDataRepositoryAssociation", request)
         file_system = self._file_systems.find(region, request["FileSystemId"])
         aws = self._clients(region)
@@ -126,7 +126,7 @@ def association_refusals(
     existing: Sequence[Mapping[str, Any]],
     request: Mapping[str, Any],
 ) -> Iterator[ServiceError]:
-    """Yield every reason for which a file system does not get this association.
+    """Yield every reason to refuse this association of a file system.
 
     `file_system` and `existing` are the requests that created them.
     """
@@ -159,7 +159,7 @@ def association_refusals(
 
 
 def backup_refusals(file_system: Mapping[str, Any]) -> Iterator[ServiceError]:
-    """Yield why a file system with this configuration cannot be linked to a bucket: backups."""
+    """Yield why a file system with this configuration cannot be linked: automatic backups."""
     if file_system.get("LustreConfiguration", {}).get("AutomaticBackupRetentionDays"):
         yield bad_request(
             "Backups cannot be created on S3-linked file systems: "

@@ -1,4 +1,4 @@
-"""File systems of the account: what was asked for and what the service adds.
+"""File systems of the account: the requests and what the service adds to them.
 
 moto's FSx has no mount name, no lifecycle and no VPC, and cannot update. The network interfaces of
 a file system, in its first subnet, matter for what they block: addresses of the subnet, and the
@@ -33,7 +33,7 @@ _MOUNT_NAME_OF_SCRATCH_1 = "fsx"
 
 @dataclass
 class FileSystem:
-    """One file system; `request` is the CreateFileSystem that makes what it is now."""
+    """One file system; `request` is the CreateFileSystem request for its current state."""
 
     id: str
     arn: str
@@ -51,7 +51,7 @@ class FileSystem:
 
 
 class FileSystems:
-    """All file systems, by region and id. Every method locks for itself."""
+    """All file systems, by Region and id. Every method does its own locking."""
 
     def __init__(self, clients: Callable[[str], Clients]) -> None:
         self._clients = clients
@@ -87,7 +87,7 @@ class FileSystems:
             return list(self._of(region).values())
 
     def update(self, region: str, request: Mapping[str, Any]) -> FileSystem:
-        """Change what UpdateFileSystem can change."""
+        """Apply an UpdateFileSystem request."""
         check_model("UpdateFileSystem", request)
         file_system = self.find(region, request["FileSystemId"])
         with self._lock:
@@ -99,7 +99,7 @@ class FileSystems:
         return file_system
 
     def delete(self, region: str, file_system_id: str) -> None:
-        """Delete a file system and everything on it."""
+        """Delete a file system with all its data."""
         file_system = self.find(region, file_system_id)
         delete_interfaces(self._clients(region), file_system.interface_ids)
         with self._lock:
@@ -110,7 +110,7 @@ class FileSystems:
 
 
 def check_request(request: Mapping[str, Any]) -> None:
-    """Raise what FSx answers to a CreateFileSystem request that makes no sense in itself."""
+    """Raise FSx's error for a CreateFileSystem request that is invalid by itself."""
     check_model("CreateFileSystem", request)
     kind = request["FileSystemType"]
     if kind not in CONFIGURATIONS:
@@ -160,7 +160,7 @@ class Addressing:
 
 
 def addressing(request: Mapping[str, Any]) -> Addressing:
-    """Return the addressing of a file system as it is asked for."""
+    """Return the addressing of a requested file system."""
     if request["FileSystemType"] == "LUSTRE":
         return Addressing(Lustre.of(request).servers)
     is_highly_available = "_HA_" in request["OpenZFSConfiguration"]["DeploymentType"]
@@ -170,7 +170,7 @@ def addressing(request: Mapping[str, Any]) -> Addressing:
 def add_interfaces(
     aws: Clients, file_system_id: str, request: Mapping[str, Any], interface_ids: list[str]
 ) -> None:
-    """Create interfaces until there are enough; `interface_ids` is extended as they are.
+    """Create the missing interfaces and append their ids to `interface_ids`.
 
     Raises botocore's ClientError when the subnet has no free address.
     """
@@ -190,6 +190,6 @@ def add_interfaces(
 
 
 def delete_interfaces(aws: Clients, interface_ids: list[str]) -> None:
-    """Delete the interfaces; `interface_ids` is empty afterwards."""
+    """Delete the interfaces and clear `interface_ids`."""
     while interface_ids:
         aws.ec2.delete_network_interface(NetworkInterfaceId=interface_ids.pop())

@@ -1,9 +1,9 @@
-"""FSx for Lustre: what it offers, and what CreateFileSystem refuses. Pure.
+"""FSx for Lustre: the valid settings, and the refusals of CreateFileSystem. Pure.
 
 Sources: CreateFileSystem and CreateFileSystemLustreConfiguration (API reference); user guide,
 "IP addresses for file systems", "Lustre metadata performance configuration", "Deployment and
-storage class options", "Working with EFA-enabled file systems". Refusals are in FSx's words where
-public reports of failed calls, October 2026, have them; the rest is ours.
+storage class options", "Working with EFA-enabled file systems". Messages are FSx's where public
+reports of failed calls, October 2026, quote them; the rest are ours.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ THROUGHPUTS = {
     ("PERSISTENT_1", "HDD"): (12, 40),
     ("PERSISTENT_2", "SSD"): (125, 250, 500, 1000),
 }
-"""MB/s per TiB that a deployment type sells on a storage type; others sell none."""
+"""MB/s per TiB offered by deployment and storage type; other combinations have none."""
 
 _TIERING_THROUGHPUT_STEP = 4000
-"""MB/s; a file system of Intelligent-Tiering has one storage server for each."""
+"""MB/s; an Intelligent-Tiering file system has one storage server for each."""
 
 _SMALL_TIERING_THROUGHPUTS = (1000, 2000)
-"""MB/s; they have one server too."""
+"""MB/s; these have one server too."""
 
 EFA_STEPS_GIB = {125: 38400, 250: 19200, 500: 9600, 1000: 4800}
 """GiB of one storage server with EFA, by MB/s per TiB; capacities are multiples of it."""
@@ -41,7 +41,7 @@ _SCRATCH_1_STEP_GIB = 3600
 
 @dataclass(frozen=True)
 class Lustre:
-    """A Lustre file system as it is asked for, with what FSx assumes for the rest."""
+    """A requested Lustre file system, with FSx's defaults for the rest."""
 
     settings: Mapping[str, Any]
     """LustreConfiguration."""
@@ -51,7 +51,7 @@ class Lustre:
 
     @classmethod
     def of(cls, request: Mapping[str, Any]) -> Lustre:
-        """Read a CreateFileSystem request, or what a file system has become since."""
+        """Read a CreateFileSystem request, as sent or as changed since."""
         settings = request.get("LustreConfiguration", {})
         return cls(
             settings={"DeploymentType": "SCRATCH_1", **settings},
@@ -67,12 +67,12 @@ class Lustre:
 
     @property
     def is_scratch(self) -> bool:
-        """Return whether FSx keeps one copy of the data only."""
+        """Whether FSx keeps only one copy of the data."""
         return self.deployment_type.startswith("SCRATCH")
 
     @property
     def is_tiering(self) -> bool:
-        """Return whether the storage grows and shrinks by itself."""
+        """Whether the storage grows and shrinks automatically."""
         return self.storage_type == "INTELLIGENT_TIERING"
 
     @property
@@ -82,17 +82,17 @@ class Lustre:
 
     @property
     def throughputs(self) -> tuple[int, ...]:
-        """MB/s per TiB that can be had."""
+        """Valid values of MB/s per TiB."""
         return THROUGHPUTS.get((self.deployment_type, self.storage_type), ())
 
     @property
     def has_efa(self) -> bool:
-        """Return whether clients reach the servers by EFA."""
+        """Whether clients reach the servers by EFA."""
         return bool(self.settings.get("EfaEnabled"))
 
     @property
     def step_gib(self) -> int:
-        """Capacities are multiples of this, the smallest excepted; one storage server has it."""
+        """The unit of capacities, except the smallest, and the capacity of one storage server."""
         if self.storage_type == "HDD":
             return _HDD_STEPS_GIB.get(self.throughput or 0, max(_HDD_STEPS_GIB.values()))
         if self.has_efa:
@@ -101,7 +101,7 @@ class Lustre:
 
     @property
     def capacities(self) -> str:
-        """Return the capacities that can be had, in words."""
+        """The valid capacities, in words."""
         if not self._is_plain_ssd:
             return f"a multiple of {self.step_gib} GiB"
         return f"1200 GiB, 2400 GiB or a multiple of {self.step_gib} GiB"
@@ -124,7 +124,7 @@ class Lustre:
         return max(metadata_servers, 1) + -(-(self.capacity_gib or 0) // self.step_gib)
 
     def fits(self, capacity_gib: int) -> bool:
-        """Return whether the capacity is one that can be had."""
+        """Return whether the capacity is valid."""
         if self._is_plain_ssd and capacity_gib in (1200, 2400):
             return True
         return capacity_gib > 0 and capacity_gib % self.step_gib == 0
@@ -135,15 +135,15 @@ class Lustre:
 
 
 def is_tiering_throughput(mbps: int) -> bool:
-    """Return whether Intelligent-Tiering can have this throughput."""
+    """Return whether this throughput is valid for Intelligent-Tiering."""
     return mbps in _SMALL_TIERING_THROUGHPUTS or mbps % _TIERING_THROUGHPUT_STEP == 0
 
 
 def automatic_metadata_iops(capacity_gib: int | None) -> int:
-    """Return what FSx provisions by itself for an SSD capacity.
+    """Return the metadata IOPS that FSx provisions automatically for an SSD capacity.
 
-    Whether it rounds to 24,000 GiB up or down is not documented; here down. Nor is what
-    Intelligent-Tiering, which has no capacity, has for its throughput: here the least.
+    Whether it rounds to 24,000 GiB up or down is not documented; here it rounds down. The value for
+    Intelligent-Tiering, which has no capacity, is not documented either; here it is the minimum.
     """
     capacity_gib = capacity_gib or 0
     for up_to_gib, iops in ((1200, 1500), (2400, 3000), (9600, 6000), (45600, 12000)):
@@ -167,7 +167,7 @@ _LARGEST_CACHE_GIB, _SMALLEST_CACHE_GIB = 32768, 8
 
 
 def lustre_refusals(request: Mapping[str, Any]) -> Iterator[ServiceError]:
-    """Yield every reason for which FSx does not create this Lustre file system."""
+    """Yield every reason why FSx refuses to create this Lustre file system."""
     lustre = Lustre.of(request)
     if len(request["SubnetIds"]) != 1:
         yield bad_request("Exactly one subnet ID must be provided for a Lustre file system")
@@ -280,7 +280,7 @@ def _version_rules(lustre: Lustre) -> Iterator[ServiceError]:
 
 
 def metadata_rules(lustre: Lustre) -> Iterator[ServiceError]:
-    """Yield what is wrong with the metadata configuration, also of an update."""
+    """Yield the errors in the metadata configuration, also of an update."""
     metadata = lustre.settings.get("MetadataConfiguration")
     if metadata is None:
         if lustre.is_tiering:
@@ -313,7 +313,7 @@ def _repository_rules(lustre: Lustre) -> Iterator[ServiceError]:
 
 
 def root_squash_rules(settings: Mapping[str, Any]) -> Iterator[ServiceError]:
-    """Yield what is wrong with root squash: user and group are both 0, or both not."""
+    """Yield the errors in root squash: user and group must be both 0 or both not 0."""
     squash = settings.get("RootSquashConfiguration", {})
     ids = [int(number) for number in squash.get("RootSquash", "0:0").split(":")]
     if any(ids) and not all(ids):

@@ -1,7 +1,7 @@
 """Refusals of FSx for OpenZFS, at creation and in updates. Pure.
 
 Sources: API reference of CreateFileSystem and its OpenZFS configuration; FSx for OpenZFS user
-guide, "Performance". The words are ours.
+guide, "Performance". The messages are ours.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GROWTH_PERCENT = 10
 
 
 def openzfs_refusals(request: Mapping[str, Any]) -> Iterator[ServiceError]:
-    """Yield every reason for which FSx does not create this OpenZFS file system."""
+    """Yield every reason why FSx refuses to create this OpenZFS file system."""
     settings = request.get("OpenZFSConfiguration")
     if settings is None:
         yield bad_request("OpenZFSConfiguration is required for OPENZFS")
@@ -48,7 +48,7 @@ def openzfs_refusals(request: Mapping[str, Any]) -> Iterator[ServiceError]:
 
 
 def size_rules(request: Mapping[str, Any]) -> Iterator[ServiceError]:
-    """Yield what is wrong with capacity, throughput and IOPS, also of an update."""
+    """Yield the errors in capacity, throughput and IOPS, also of an update."""
     settings, capacity = request["OpenZFSConfiguration"], request.get("StorageCapacity", 0)
     generation = generation_of(settings)
     if capacity not in _CAPACITIES_GIB:
@@ -66,7 +66,7 @@ def size_rules(request: Mapping[str, Any]) -> Iterator[ServiceError]:
 
 
 def growth_rules(old_gib: int, new_gib: int) -> Iterator[ServiceError]:
-    """Yield why the capacity cannot become the new one: it grows, by a tenth at least."""
+    """Yield why the capacity cannot change to the new one: it must grow by at least a tenth."""
     smallest = old_gib + -(-old_gib * _GROWTH_PERCENT // 100)
     if new_gib != old_gib and new_gib < smallest:
         yield bad_request(
@@ -76,7 +76,7 @@ def growth_rules(old_gib: int, new_gib: int) -> Iterator[ServiceError]:
 
 
 def generation_of(settings: Mapping[str, Any]) -> int:
-    """Return 1 or 2: what the deployment type ends with."""
+    """Return the number at the end of the deployment type: 1 or 2."""
     return int(str(settings["DeploymentType"])[-1])
 
 

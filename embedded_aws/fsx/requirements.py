@@ -1,9 +1,9 @@
 """Requirements of a new file system: subnet, security groups, key, log group.
 
-The words about port 988 are those of many public reports; the condition is that of the FSx for
+The message about port 988 is from many public reports; the condition is that of the FSx for
 Lustre user guide, "File system access control with Amazon VPC": the servers reach each other
 through the security group itself or the subnet's addresses. Outgoing rules, ports 1018 to 1023 and
-network ACLs are not looked at. With EFA the group lets everything through to itself, both ways.
+network ACLs are not checked. With EFA the group must allow all traffic to and from itself.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from embedded_aws.fsx.lustre import Lustre
 from embedded_aws.fsx.refusals import bad_request, raise_all
 
 _LOG_GROUPS = "/aws/fsx"
-"""How the names of log groups begin that FSx may write to (API reference)."""
+"""Prefix of the log groups that FSx may write to (API reference)."""
 
 
 def check_requirements(aws: Clients, request: Mapping[str, Any]) -> str:
-    """Return the id of the VPC of a file system that can be created.
+    """Return the VPC id of a file system if it can be created.
 
-    Raises what FSx answers when it cannot; EC2's own error for what does not exist.
+    Otherwise raises FSx's error, or EC2's if a subnet or security group does not exist.
     """
     (subnet,) = aws.ec2.describe_subnets(SubnetIds=list(request["SubnetIds"]))["Subnets"]
     groups = _security_groups(aws, request, subnet["VpcId"])
@@ -77,7 +77,7 @@ def _require_log_group(aws: Clients, configuration: Mapping[str, Any]) -> None:
 
 _LUSTRE_PORT = 988
 Groups = list[Any]
-"""Security groups as EC2 describes them."""
+"""Security groups as described by EC2."""
 
 
 def network_refusals(subnet: Mapping[str, Any], groups: Groups) -> Iterator[ServiceError]:

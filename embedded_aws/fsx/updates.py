@@ -20,13 +20,13 @@ from embedded_aws.fsx.openzfs import growth_rules, size_rules
 from embedded_aws.fsx.refusals import bad_request
 
 CONFIGURATIONS = {"LUSTRE": "LustreConfiguration", "OPENZFS": "OpenZFSConfiguration"}
-"""The member of a request that configures a type of file system."""
+"""The configuration member of each file system type."""
 
 _IDENTITY = ("ClientRequestToken", "FileSystemId")
 
 
 def updated(current: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the request that would have created what the change makes of a file system."""
+    """Return the request that would have created the file system after the change."""
     configuration = CONFIGURATIONS[current["FileSystemType"]]
     settings = {**current.get(configuration, {}), **change.get(configuration, {})}
     others = {k: v for k, v in change.items() if k not in (*_IDENTITY, configuration)}
@@ -36,7 +36,7 @@ def updated(current: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, 
 def update_refusals(
     current: Mapping[str, Any], change: Mapping[str, Any]
 ) -> Iterator[ServiceError]:
-    """Yield every reason for which a file system cannot be changed so."""
+    """Yield every reason why the file system cannot be changed this way."""
     kind = current["FileSystemType"]
     for name in set(CONFIGURATIONS.values()) & change.keys() - {CONFIGURATIONS[kind]}:
         yield bad_request(f"{name} is not for {kind} file systems")

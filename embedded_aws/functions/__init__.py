@@ -1,1 +1,1 @@
-"""Functions of Lambda: processes of this computer that reach the embedded AWS as their role."""
+"""Lambda functions: local processes that call the embedded AWS with their role."""

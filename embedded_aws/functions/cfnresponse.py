@@ -1,4 +1,4 @@
-"""The module `cfnresponse` of inline Python functions: answers CloudFormation at the event's URL.
+"""The module `cfnresponse` for inline Python functions: answers CloudFormation at the event's URL.
 
 Its names and arguments are those that the user guide prints ("cfn-response module"); every archive
 of inline code gets a copy.
@@ -23,7 +23,7 @@ def send(
     noEcho: bool = False,  # noqa: N803
     reason: str | None = None,
 ) -> None:
-    """Answer that the resource is there, or why it is not."""
+    """Report success, or the reason for the failure."""
     answer = {
         "Status": responseStatus,
         "Reason": reason or f"See the details in CloudWatch Log Stream: {context.log_stream_name}",

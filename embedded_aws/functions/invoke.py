@@ -1,7 +1,7 @@
-"""moto's functions, really invoked: as their role, and with a log that their role may write.
+"""Invocation of moto's functions as local processes, with the credentials of their role.
 
-moto would run them in containers. A function uses the embedded AWS while it runs, so nothing of
-moto's may be locked meanwhile (`embedded_aws.application`).
+moto would run them in containers. A function calls the embedded AWS while it runs, so no lock on
+moto may be held meanwhile (`embedded_aws.application`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def invoke(function: Any, event: Any, aws: Clients) -> Outcome:
 
 
 def _credentials(function: Any, aws: Clients) -> dict[str, str]:
-    """Return the variables with credentials of the function's role."""
+    """Return the environment variables with the credentials of the function's role."""
     session = aws.service("sts").assume_role(
         RoleArn=function.role, RoleSessionName=function.function_name
     )["Credentials"]
@@ -103,11 +103,11 @@ def _write_log(invocation: Invocation, text: str, aws: Clients) -> None:
 
 
 IS_AWAITED: Final[ContextVar[bool]] = ContextVar("is_awaited", default=False)
-"""Whether a caller of Lambda waits for the result, and holds nothing of moto's meanwhile."""
+"""Whether a caller of Lambda waits for the result, without holding the lock on moto."""
 
 
 def run_functions_of_moto(clients: Callable[[str], Clients]) -> None:
-    """Let moto's Lambda invoke functions here; what moto sends to them by itself goes beside it."""
+    """Let moto's Lambda invoke functions here; moto's own invocations run in the background."""
     from moto.awslambda.models import LambdaFunction  # takes long to import
 
     def invoke_lambda(function: Any, event: Any = None) -> tuple[str, bool, str]:

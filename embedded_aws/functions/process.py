@@ -1,7 +1,7 @@
-"""One invocation of a function: its code unpacked into a folder, run in a process of its own.
+"""One invocation of a function: its code is unpacked into a folder and run in a separate process.
 
-The process has an environment that leads AWS's tools to the embedded AWS, with credentials of
-the function's role; this computer's Python or Node.js takes the place of the runtime of AWS.
+The environment points AWS tools to the embedded AWS, with credentials of the function's role; this
+computer's Python or Node.js replaces the AWS runtime.
 Source: Lambda developer guide, "Working with Lambda environment variables" and "Configuring a
 function's timeout".
 """
@@ -27,15 +27,15 @@ from embedded_aws.isolation import isolated_environment
 
 _PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
 _KEPT: Final = ("LANG", "LD_LIBRARY_PATH", "PATH", "SSL_CERT_FILE", "TZ", *_PROXIES)
-"""What a function sees of this process's environment: it may reach the internet, as in AWS."""
+"""Variables inherited from this process: a function may reach the internet, as in AWS."""
 
 
 @dataclass(frozen=True)
 class Invocation:
-    """What is run: a function, and the event for it.
+    """A function and the event to invoke it with.
 
-    `code` and `layers` are zip archives; `variables` lead to the embedded AWS and are the role's;
-    `own_variables` are those of the function's configuration.
+    `code` and `layers` are zip archives; `variables` point to the embedded AWS and contain the
+    role's credentials; `own_variables` are those of the function's configuration.
     """
 
     arn: str
@@ -61,7 +61,7 @@ class Invocation:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an invocation ended: the JSON text that it gives its caller, and what it printed."""
+    """The result of an invocation: the JSON text for the caller, and the output."""
 
     payload: str
     is_error: bool
@@ -69,7 +69,7 @@ class Outcome:
 
 
 def run(invocation: Invocation) -> Outcome:
-    """Run a function to its end, or to the end of its time."""
+    """Run a function until it ends or times out."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="function-") as folder:
         try:
@@ -90,7 +90,7 @@ def run(invocation: Invocation) -> Outcome:
 
 
 class _Ended(Exception):
-    """A process did not run to its end; `printed` is what it had printed."""
+    """A process did not complete; `printed` is its output so far."""
 
     def __init__(self, reason: str, printed: str = "") -> None:
         super().__init__(reason)
@@ -98,7 +98,7 @@ class _Ended(Exception):
 
 
 def _run_in(folder: Path, invocation: Invocation) -> tuple[str, dict[str, Any]]:
-    """Return what the process printed, and what it left as its outcome; raises _Ended."""
+    """Return the output and the result of the process; raises _Ended."""
     task, layers = folder / "task", folder / "opt"
     for root, archives in ((task, [invocation.code]), (layers, invocation.layers)):
         root.mkdir()
@@ -133,7 +133,7 @@ def _run_in(folder: Path, invocation: Invocation) -> tuple[str, dict[str, Any]]:
 
 
 def _printed(process: subprocess.Popen[str], invocation: Invocation) -> str:
-    """Wait for a process, whose standard input stays open for as long as this one lives."""
+    """Wait for a process; its standard input stays open while this process lives."""
     stdin, process.stdin = process.stdin, None
     try:
         return process.communicate(timeout=invocation.limit_s)[0]
@@ -155,7 +155,7 @@ def _unpack(archive: bytes, folder: Path) -> None:
 
 
 def _program(runtime: str) -> list[str]:
-    """Return the command of a runtime of AWS on this computer."""
+    """Return the local command for a Lambda runtime."""
     if runtime.startswith("python"):
         return [sys.executable, str(files("embedded_aws.functions") / "runtime.py")]
     if not runtime.startswith("nodejs"):

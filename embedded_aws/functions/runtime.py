@@ -1,7 +1,7 @@
-"""The program that runs one invocation of a Python function: started with what `process` writes.
+"""The program that runs one invocation of a Python function, with the input from `process`.
 
-It stands alone, for the Python of the function: the handler's folder comes first on its path. It
-ends when its standard input does, which is when whoever started it is gone.
+It imports nothing of this package, because the handler's folder comes first on its path. It exits
+when its standard input closes, that is, when the process that started it is gone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 
 class Context:
-    """What a handler is told about its invocation (Lambda developer guide, "Context object")."""
+    """The context object of a handler (Lambda developer guide, "Context object")."""
 
     def __init__(self, invocation: dict[str, Any]) -> None:
         self.aws_request_id = invocation["request_id"]
@@ -33,12 +33,12 @@ class Context:
         self._ends_at = time.monotonic() + invocation["limit_s"]
 
     def get_remaining_time_in_millis(self) -> int:
-        """Return how long the handler may still run."""
+        """Return the remaining time of the handler in milliseconds."""
         return max(0, int((self._ends_at - time.monotonic()) * 1000))
 
 
 def main() -> None:
-    """Call the handler with the event, and leave its result, or its error, in a file."""
+    """Call the handler with the event, and write its result or error to a file."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     folder = Path(sys.argv[1])
     invocation = json.loads((folder / "invocation.json").read_text(encoding="utf-8"))

@@ -1,1 +1,1 @@
-"""Amazon Managed Grafana: workspaces, and in each as much of Grafana as its HTTP API tells."""
+"""Amazon Managed Grafana: workspaces, each with a part of Grafana's HTTP API."""

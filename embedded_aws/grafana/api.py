@@ -1,4 +1,4 @@
-"""The API of Amazon Managed Grafana, as far as workspaces and service accounts go.
+"""The API of Amazon Managed Grafana for workspaces and service accounts.
 
 Source: API reference.
 """
@@ -24,14 +24,14 @@ _DESCRIBED = {
     "permissionType": "permissionType",
     "workspaceRoleArn": "workspaceRoleArn",
 }
-"""What descriptions of a workspace have, and what requests call it."""
+"""Members of a workspace's description, with their names in requests."""
 
 _NEWEST = "10.4"
-"""The version of a workspace that asks for none (user guide, "Version support")."""
+"""The default version of a workspace (user guide, "Version support")."""
 
 
 class GrafanaApi:
-    """The operations; `address_of` tells where a workspace answers."""
+    """The operations; `address_of` returns the address of a workspace."""
 
     name: Final = "grafana"
     refusal: Final = "ValidationException"

@@ -1,8 +1,8 @@
-"""Grafana's own HTTP API at the address of a workspace, and a page of what is there.
+"""Grafana's HTTP API at the address of a workspace, and a page that lists its dashboards.
 
-A real Grafana is in no package registry that this project uses: data sources and dashboards are
-kept as they come, by the rules for tokens, versions and overwriting, and nothing is drawn. Source:
-Grafana, "HTTP API reference".
+No package registry that this project uses has a real Grafana: data sources and dashboards are
+stored as received, by the rules for tokens, versions and overwriting, and nothing is drawn.
+Source: Grafana, "HTTP API reference".
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NOT_FOUND: Answer = 404, {"message": "Not found"}
 
 
 class GrafanaServer:
-    """Answers for all workspaces at one port of the loopback interface, from the first use on."""
+    """Serves all workspaces at one port of the loopback interface, started at first use."""
 
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
@@ -34,7 +34,7 @@ class GrafanaServer:
         self._lock = threading.Lock()
 
     def address_of(self, workspace_id: str) -> str:
-        """Return where a workspace answers: a host, as AWS tells it, and here a path, too."""
+        """Return the address of a workspace: a host, as in AWS, and here also a path."""
         with self._lock:
             if self._server is None:
                 self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self._workspaces))
@@ -51,7 +51,7 @@ class GrafanaServer:
 
 
 def answer(workspace: Workspace, method: str, path: str, body: Any, token: str) -> Answer:
-    """Return status and content of the answer to a request to a workspace."""
+    """Return the status and content of the response to a workspace request."""
     if path.startswith("/api/") and not workspace.lets_in(token):
         return 401, {"message": "Invalid API key"}
     for known, pattern, act in _ROUTES:
@@ -116,7 +116,7 @@ _ROUTES: tuple[_Route, ...] = tuple(
 
 
 def page_of(workspace: Workspace) -> str:
-    """Return a page that lists what is in a workspace."""
+    """Return a page that lists the contents of a workspace."""
     listed = "".join(
         f"<h2>{escape(page['title'])}</h2><ul>"
         + "".join(f"<li>{escape(str(panel.get('title')))}</li>" for panel in page.get("panels", ()))
@@ -126,7 +126,7 @@ def page_of(workspace: Workspace) -> str:
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         f"<title>{workspace.id}</title><h1>Workspace {workspace.id}</h1>"
-        "<p>This stands in for Grafana: it keeps what is pushed, and draws nothing.</p>"
+        "<p>This page replaces Grafana: it lists pushed dashboards and draws nothing.</p>"
         f"{listed or '<p>There is no dashboard yet.</p>'}</html>"
     )
 

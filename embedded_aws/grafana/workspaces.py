@@ -1,4 +1,4 @@
-"""Workspaces of Grafana: who has a way in, and what was put there."""
+"""Workspaces of Grafana: their accounts, tokens and contents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEX = string.digits + "abcdef"
 
 @dataclass
 class Account:
-    """A service account, with the tokens that it has by their ids."""
+    """A service account with its tokens by id."""
 
     id: str
     name: str
@@ -28,7 +28,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Token:
-    """A way in until a time, in seconds of the epoch; nobody is told the key twice."""
+    """A token with its expiry in seconds since the epoch; its key is shown only once."""
 
     id: str
     name: str
@@ -39,7 +39,7 @@ class Token:
 
 @dataclass
 class Workspace:
-    """One workspace: how it was asked for, its accounts, data sources and dashboards by uid."""
+    """One workspace: its request, accounts, data sources and dashboards by uid."""
 
     id: str
     given: dict[str, Any]
@@ -58,7 +58,7 @@ class Workspace:
 
 
 class Workspaces:
-    """All workspaces of an account; who changes one holds `lock`."""
+    """All workspaces of an account; hold `lock` to change one."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -77,11 +77,11 @@ class Workspaces:
         return self._by_id[workspace_id]
 
     def delete(self, workspace_id: str) -> Workspace:
-        """Forget a workspace with all that is in it; raises ServiceError."""
+        """Delete a workspace with its contents; raises ServiceError."""
         workspace = self.find(workspace_id)
         del self._by_id[workspace_id]
         return workspace
 
     def all(self) -> tuple[Workspace, ...]:
-        """Return all of them, oldest first."""
+        """Return all workspaces, oldest first."""
         return tuple(self._by_id.values())

@@ -1,4 +1,4 @@
-"""Evaluation of IAM policies as AWS documents it, without asking AWS. Pure.
+"""Evaluation of IAM policies as documented by AWS, without calling AWS. Pure.
 
 Source: IAM user guide, "Policy evaluation logic" and "IAM JSON policy elements".
 """

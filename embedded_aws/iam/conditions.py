@@ -1,4 +1,4 @@
-"""Conditions of a statement, with the wildcards and variables of their texts.
+"""Conditions of a statement, with wildcards and variables in their values.
 
 Source: IAM user guide, "IAM JSON policy elements: Condition operators", "Set operators for
 multivalued context keys" and "Policy elements: Variables and tags".
@@ -17,12 +17,12 @@ from ipaddress import ip_address, ip_network
 Values = Mapping[str, tuple[str, ...]]
 
 Comparison = Callable[[str, str, Values], bool]
-"""(what the policy says, what the request has, the whole context) -> whether they agree."""
+"""(policy value, request value, whole context) -> whether they match."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One line of a Condition element: an operator, a key, the values of which one must fit."""
+    """One line of a Condition element: an operator, a key, and values, one of which must match."""
 
     operator: str
     key: str
@@ -34,7 +34,7 @@ FOR_ALL, FOR_ANY = "ForAllValues:", "ForAnyValue:"
 
 
 def holds(condition: Condition, values: Values) -> bool:
-    """Return whether a condition of a statement holds; one that AWS would not know never does."""
+    """Return whether a condition of a statement holds; one with an unknown operator never does."""
     name, for_all, for_any, if_exists = _parts(condition.operator)
     present = values.get(condition.key.lower(), ())
     if name == "Null":
@@ -52,7 +52,7 @@ def holds(condition: Condition, values: Values) -> bool:
 
 
 def is_operator(text: str) -> bool:
-    """Return whether IAM knows a condition operator of this name."""
+    """Return whether IAM has a condition operator of this name."""
     name, for_all, for_any, if_exists = _parts(text)
     if name == "Null":
         return not (for_all or for_any or if_exists)
@@ -130,16 +130,16 @@ _LITERAL_CHARACTERS = frozenset("*?$")
 
 
 class Unfillable(Exception):
-    """The request has no single value for a variable: what holds it matches nothing."""
+    """The request has no single value for a variable: a pattern with it matches nothing."""
 
 
 def action_matches(pattern: str, action: str) -> bool:
-    """Return whether an action is meant; case does not matter."""
+    """Return whether an action matches; case does not matter."""
     return bool(_glob(pattern.lower()).fullmatch(action.lower()))
 
 
 def like(pattern: str, text: str, values: Mapping[str, tuple[str, ...]]) -> bool:
-    """Return whether `text` is what `pattern` says, with wildcards and variables."""
+    """Return whether `text` matches `pattern`, which may have wildcards and variables."""
     if "${" not in pattern:
         return bool(_glob(pattern).fullmatch(text))
     try:
@@ -149,7 +149,7 @@ def like(pattern: str, text: str, values: Mapping[str, tuple[str, ...]]) -> bool
 
 
 def arn_like(pattern: str, arn: str, values: Mapping[str, tuple[str, ...]]) -> bool:
-    """Return whether an ARN is meant: each of its six parts is compared for itself."""
+    """Return whether an ARN matches; each of its six parts is compared separately."""
     patterns = _VARIABLE.sub(lambda match: match[0].replace(":", "\0"), pattern).split(":", 5)
     parts = arn.split(":", ARN_PARTS - 1)
     if len(patterns) != ARN_PARTS or len(parts) != ARN_PARTS:
@@ -179,7 +179,7 @@ def _expression(pattern: str) -> str:
 
 
 def _filled(pattern: str, values: Mapping[str, tuple[str, ...]]) -> str:
-    """Return a regular expression: stars in a variable's value are no wildcards."""
+    """Return a regular expression; stars in a variable's value are not wildcards."""
     expression, position = "", 0
     for match in _VARIABLE.finditer(pattern):
         expression += _expression(pattern[position : match.start()])
@@ -229,4 +229,4 @@ COMPARISONS: Mapping[str, tuple[Comparison, bool]] = {
     "IpAddress": (_ip_address, False),
     "NotIpAddress": (_ip_address, True),
 }
-"""By operator: when two values agree, and whether the operator wants the contrary."""
+"""By operator: the comparison of two values, and whether the operator negates it."""

@@ -1,8 +1,8 @@
-"""Decisions of policies about a request, and which statement decides.
+"""Evaluation of policies for a request, with the deciding statement.
 
-Source: IAM user guide, "Policy evaluation logic": an explicit deny anywhere wins; whatever limits
+Source: IAM user guide, "Policy evaluation logic": an explicit deny anywhere wins; every limit
 (boundary, session policy, endpoint policy) must allow; a resource-based policy of the same account
-that names the principal suffices, one of another account's resource is needed beside the
+that names the principal suffices, one of another account's resource is needed in addition to the
 principal's own policies.
 """
 
@@ -49,7 +49,7 @@ class Request:
 
     @cached_property
     def values(self) -> Mapping[str, tuple[str, ...]]:
-        """The values of the context by condition key in lower case."""
+        """The context's values by lower-case condition key."""
         return {
             key.lower(): (value,) if isinstance(value, str) else tuple(value)
             for key, value in self.context.items()
@@ -58,11 +58,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Policies:
-    """All policies that have a say.
+    """All policies that apply to a request.
 
-    `identity` are those of the user or role. `limits` go by what they are, such as "permissions
-    boundary": each that is there must allow the request, too. `resource` is the resource's own
-    policy, and `resource_account` whose it is, if not the principal's. Where
+    `identity` are those of the user or role. `limits` are keyed by kind, such as "permissions
+    boundary": each of them must allow the request, too. `resource` is the resource's own
+    policy, and `resource_account` its account, if not the principal's. Where
     `resource_decides` (KMS keys, roles that are assumed), `identity` counts only if the resource's
     policy lets the whole account in.
     """
@@ -76,7 +76,7 @@ class Policies:
 
 @dataclass(frozen=True)
 class Decision:
-    """The outcome in a word and in a sentence; `explicit` when a statement denies it."""
+    """The decision and its reason; `explicit` if a statement denies the request."""
 
     allowed: bool
     because: str
@@ -84,7 +84,7 @@ class Decision:
 
 
 def evaluate(request: Request, policies: Policies) -> Decision:
-    """Decide about one request."""
+    """Return the decision about one request."""
     denial = _denial(request, policies)
     if denial:
         return Decision(False, f"denied by {denial}", explicit=True)
@@ -113,7 +113,7 @@ def evaluate(request: Request, policies: Policies) -> Decision:
 
 @dataclass(frozen=True)
 class _Grant:
-    """A resource's policy names the principal; `unlimited` if boundaries do not bound that."""
+    """A resource's policy names the principal; `unlimited` if boundaries do not limit this."""
 
     statement: str
     unlimited: bool
@@ -131,7 +131,7 @@ def _denial(request: Request, policies: Policies) -> str | None:
 
 
 def _deciding(request: Request, policies: Iterable[Policy], *, allows: bool) -> str | None:
-    """Return, in words, the first statement with this effect that is about the request."""
+    """Return the name of the first matching statement with this effect."""
     for policy in policies:
         for statement in policy.statements:
             if statement.allows is allows and _applies(statement, request):
@@ -159,7 +159,7 @@ def _applies(statement: Statement, request: Request) -> bool:
 
 
 def _granted_by_resource(request: Request, policies: Policies) -> _Grant | None:
-    """Return the statement of the resource's policy that lets the principal itself in."""
+    """Return the statement of the resource's policy that grants the principal access directly."""
     if policies.resource is None or request.principal is None:
         return None
     for statement in policies.resource.statements:
@@ -174,7 +174,7 @@ def _granted_by_resource(request: Request, policies: Policies) -> _Grant | None:
 
 
 def _account_is_let_in(request: Request, policies: Policies) -> bool:
-    """Return whether the resource's policy leaves the decision to the principal's account."""
+    """Return whether the resource's policy delegates the decision to the principal's account."""
     if policies.resource is None or request.principal is None:
         return False
     return any(
@@ -184,7 +184,7 @@ def _account_is_let_in(request: Request, policies: Policies) -> bool:
 
 
 def _names(statement: Statement, request: Request) -> bool:
-    """Return whether a statement of a resource's policy is about who asks."""
+    """Return whether a statement of a resource's policy names the caller."""
     if request.principal is None:
         return False
     if statement.not_principals is not None:

@@ -1,4 +1,4 @@
-"""A policy document as JSON has it -> its statements, or all that is wrong with its form.
+"""A policy document parsed from JSON -> its statements, or all faults in its form.
 
 Source: IAM user guide, "Grammar of the IAM JSON policy language".
 """
@@ -14,7 +14,7 @@ from embedded_aws.iam.conditions import Condition, is_operator
 
 
 class NotAPolicy(Exception):
-    """A document is no IAM policy; the text says all that is wrong with it."""
+    """A document is not an IAM policy; the text lists all faults."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Policy:
-    """The statements of a document; `name` is how decisions speak of it."""
+    """The statements of a document; `name` identifies it in decisions."""
 
     name: str
     statements: tuple[Statement, ...]
@@ -62,7 +62,7 @@ def policy_of(name: str, document: Any) -> Policy:
 
 
 def _without_variables(value: Any) -> Any:
-    """Return what an earlier version means: there `${` is text like any other."""
+    """Return the value as earlier versions read it: without variables, `${` is plain text."""
     if isinstance(value, str):
         return value.replace("${", "${$}{")
     if isinstance(value, list):
@@ -126,7 +126,7 @@ _ACTION = re.compile(r"\*|[A-Za-z0-9*?-]+:[A-Za-z0-9*?]+")
 
 
 def faults(document: Any) -> Iterator[tuple[DocumentPath, str]]:
-    """Yield where a document breaks the grammar of policies, and how."""
+    """Yield the place and description of each fault in a document."""
     if not isinstance(document, dict):
         yield (), "a policy is an object with Version and Statement"
         return
@@ -192,5 +192,5 @@ def _condition_faults(block: Any) -> Iterator[tuple[DocumentPath, str]]:
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return a list of what may be written as one value or as several."""
+    """Return a list from a single value or a list."""
     return value if isinstance(value, list) else [value]
