@@ -3,8 +3,8 @@
 Defaults are left out, so that a version with more fields deploys the same record. Earlier versions
 recorded them, which reads the same.
 
-Of the files that an environment names, it holds what tells a later version from this one: the
-people of the file of users, and digests of everything else.
+Of the files that an environment names, it holds enough to detect a later version: the people of the
+file of users, and digests of everything else.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DIGITS = 16
 
 
 def record_folder(name: str) -> str:
-    """Return the path below which the parameters of an environment lie."""
+    """Return the path prefix of an environment's parameters."""
     return f"/slurmpod/{name}/environment"
 
 
@@ -41,7 +41,7 @@ def record(resolved: Resolved) -> Mapping[str, str]:
     """Return the values of the parameters by their names; ASCII only, so that bytes count.
 
     No double braces in them: the parameter store refuses these, and CloudFormation would look up
-    what stands between them (dynamic references). In JSON they can stand in texts only.
+    the text between them (dynamic references). In JSON they occur only inside strings.
     """
     data = {**written(resolved.environment), FILES: in_files(resolved)}
     text = to_json(data).decode()
@@ -55,7 +55,7 @@ def record(resolved: Resolved) -> Mapping[str, str]:
 
 
 def read_record(parameters: Mapping[str, str]) -> dict[str, Any]:
-    """Put the environment together again; raises ValueError where parts are missing or changed."""
+    """Reassemble the environment; raises ValueError if parts are missing or changed."""
     data = from_json("".join(value for _, value in sorted(parameters.items())))
     if not isinstance(data, dict):
         raise ValueError("the record of the environment is not a mapping")  # noqa: TRY004
@@ -63,7 +63,7 @@ def read_record(parameters: Mapping[str, str]) -> dict[str, Any]:
 
 
 def in_files(resolved: Resolved) -> dict[str, Any]:
-    """Return what the files hold that the environment names, at the places that name them.
+    """Return the contents of the environment's files, at the paths of the fields that name them.
 
     The people of a file of users stand under `users`, with those of the environment. A file that
     could not be read is left out: rules ask about such environments, too.
@@ -87,19 +87,19 @@ def people(resolved: Resolved) -> list[dict[str, Any]]:
 
 
 def digest(data: bytes) -> str:
-    """Return what tells two contents apart, for people and programs."""
-    import hashlib  # only needed where an environment names files or people
+    """Return a digest of a content, short enough to read."""
+    import hashlib  # only needed if an environment names files or people
 
     return f"sha256:{hashlib.sha256(data).hexdigest()[:DIGITS]}"
 
 
 def content(data: bytes) -> str:
-    """Return what stands in place of a file's path where its content counts."""
+    """Return the text that replaces a file's path where its content is compared."""
     return f"{CONTENT}{digest(data)}"
 
 
 def is_content(value: Any) -> bool:
-    """Return whether a value, or each of a list, stands in place of a file's path."""
+    """Return whether a value, or each item of a list, replaces a file's path."""
     texts = value if isinstance(value, list) else [value]
     return bool(texts) and all(str(each).startswith(CONTENT) for each in texts)
 

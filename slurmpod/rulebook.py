@@ -1,4 +1,4 @@
-"""The shape of a rule, whatever it judges, and how the rules about one thing are collected."""
+"""Rules of any kind, and the registry of the rules on one subject."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Checker = TypeVar("Checker", bound=Callable[..., Any])
 class Rule(Value, Generic[Checker]):
     """The facts of one rule, as its documentation shows them.
 
-    `check` yields what breaks it; None for what other parts report under this id. `reads` names the
-    sections of an environment from which its findings follow, if it checks environments.
+    `check` yields the violations; None if another part reports them under this id. `reads` names
+    the sections of an environment from which its findings follow, if it checks environments.
     """
 
     id: str
@@ -30,9 +30,9 @@ class Rule(Value, Generic[Checker]):
 
 
 class Rulebook(Value, Generic[Checker]):
-    """The rules about one thing, in the order of their definition; ids begin with `prefix`.
+    """The rules on one subject, in the order of their definition; ids begin with `prefix`.
 
-    `reads` goes for all that say nothing else.
+    `reads` is the default for its rules.
     """
 
     prefix: str
@@ -51,7 +51,10 @@ class Rulebook(Value, Generic[Checker]):
         severity: Severity = Severity.ERROR,
         reads: tuple[str, ...] | None = None,
     ) -> Callable[[Checker], Checker]:
-        """Register the decorated function as a rule. `title` says how it is when all is well."""
+        """Register the decorated function as a rule.
+
+        `title` states the condition that the rule requires.
+        """
         sections = self.reads if reads is None else reads
 
         def register(check: Checker) -> Checker:
@@ -70,7 +73,7 @@ class Rulebook(Value, Generic[Checker]):
         source: str,
         severity: Severity = Severity.ERROR,
     ) -> None:
-        """Register the facts of what another part reports under this id."""
+        """Register the facts of a rule that another part reports under this id."""
         self._add(Rule(rule_id, title, why, fix, source, severity, None))
 
     def _add(self, rule: Rule[Checker]) -> None:

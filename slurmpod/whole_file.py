@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, however the work on them ends."""
+"""Atomic writes: a file is replaced completely or not at all."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file beside its place, then put it there: nobody sees it half written.
+    """Write a temporary file next to the target and rename it: no one sees it half written.
 
-    A file that is there keeps its owner and mode, and a link leads where it led. What is no file,
-    such as a pipe, is written to as it is. Raises OSError, which names `path`.
+    An existing file keeps its owner and mode, and links are followed. Anything but a regular file,
+    such as a pipe, is written to directly. Raises OSError, which names `path`.
     """
     data = content.encode() if isinstance(content, str) else content
     try:
@@ -33,7 +33,7 @@ def _replace(target: Path, data: bytes) -> None:
         if target.exists():
             before = target.stat()
             shutil.copymode(target, temporary)
-            with suppress(PermissionError):  # only root gives files away
+            with suppress(PermissionError):  # only root may change owners
                 os.chown(temporary, before.st_uid, before.st_gid)
         temporary.replace(target)
     finally:

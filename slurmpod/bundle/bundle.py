@@ -1,7 +1,7 @@
-"""The bundle: what HyperPod copies to every new node and runs there.
+"""The bundle: the files that HyperPod copies to every new node and runs there.
 
-Our scripts are the same for all environments; rendered files say what this one is. A user's own
-scripts are taken as they are. The folder in S3 is named by a hash of the content, so a changed
+Our scripts are the same for all environments; rendered files describe this one. A user's own
+scripts are included unchanged. The folder in S3 is named by a hash of the content, so a changed
 bundle is a new folder, and one that is in use never changes.
 """
 
@@ -25,7 +25,7 @@ DIGEST_LENGTH = 12
 
 @dataclass(frozen=True)
 class Bundle:
-    """The files by their path, sorted, with placeholders in them, and where they go.
+    """The files by path, sorted, with placeholders, and their destination.
 
     `digest` is over paths and contents; `prefix` is the folder in the lifecycle bucket;
     `deploy_time_files` are the paths of the files with placeholders.
@@ -38,7 +38,7 @@ class Bundle:
 
 
 def render_bundle(resolved: Resolved) -> Bundle | None:
-    """Render the bundle of an environment that the rules have passed; None in managed mode."""
+    """Render the bundle of a valid environment; None in managed mode."""
     if resolved.lifecycle.mode == "managed":
         return None
     own = resolved.lifecycle.own_scripts
@@ -53,7 +53,7 @@ def render_bundle(resolved: Resolved) -> Bundle | None:
 
 
 def scripts_of(resolved: Resolved) -> str:
-    """Return the prefix of an environment's scripts, which goes by their content; managed: none."""
+    """Return the prefix of an environment's scripts, or "no scripts" in managed mode."""
     bundle = render_bundle(resolved)
     return bundle.prefix if bundle else "no scripts"
 
@@ -80,7 +80,7 @@ def _scripts(resolved: Resolved) -> dict[str, bytes]:
 
 
 SHARED_SCRIPT = "set_up_node.sh"
-"""What the entry scripts of all modes call."""
+"""The script that the entry scripts of all modes call."""
 
 
 def _rendered(resolved: Resolved) -> dict[str, bytes]:
@@ -93,7 +93,7 @@ def _rendered(resolved: Resolved) -> dict[str, bytes]:
 
 
 def _waits(content: bytes, resolved: Resolved) -> bool:
-    """Return whether a rendered file waits for values of the deployment."""
+    """Return whether a rendered file needs values from the deployment."""
     return any(placeholder.encode() in content for placeholder in placeholders_of(resolved))
 
 

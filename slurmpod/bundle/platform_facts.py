@@ -1,4 +1,4 @@
-"""The program by which a live node tells what HyperPod has put on it."""
+"""The program with which a live node reports what HyperPod has installed on it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""provisioning_parameters.json: what each instance group is, for HyperPod and lifecycle scripts.
+"""provisioning_parameters.json: roles of instance groups, for HyperPod and lifecycle scripts.
 
-Only customer mode has it; else the request to the API says the same, and HyperPod refuses both.
-Keys: SageMaker HyperPod developer guide, "Customize SageMaker HyperPod clusters using lifecycle
-scripts" and "Setting up multiple controller nodes".
+Only customer mode has it: in the other modes the request to the API holds the same facts, and
+HyperPod refuses both at once. Keys: SageMaker HyperPod developer guide, "Customize SageMaker
+HyperPod clusters using lifecycle scripts" and "Setting up multiple controller nodes".
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ FILE_NAME = "provisioning_parameters.json"
 
 
 def provisioning_values(resolved: Resolved) -> Mapping[str, Any]:
-    """Return what the template refers to, as plain data.
+    """Return the values for the template, as plain data.
 
     Raises ValueError for an environment without exactly one controller group.
     """
@@ -89,7 +89,7 @@ def provisioning_values(resolved: Resolved) -> Mapping[str, Any]:
 
 
 def _slurm_configurations(resolved: Resolved) -> Mapping[str, str] | None:
-    """Return what several controllers share; None for one controller."""
+    """Return the settings that several controllers share; None for one controller."""
     multi_head, database = resolved.slurm.multi_head, resolved.database
     if not multi_head or not database:
         return None

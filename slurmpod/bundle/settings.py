@@ -1,4 +1,4 @@
-"""settings.json: what nodes are told, written as `slurmpod_lifecycle` reads it there."""
+"""settings.json: the settings that nodes receive, in the form that `slurmpod_lifecycle` reads."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ FILE_NAME = "settings.json"
 
 
 def settings_of(resolved: Resolved) -> settings.Settings:
-    """Return what all nodes of an environment are told, with stand-ins for what is not known yet.
+    """Return the settings for all nodes of an environment, with stand-ins for unknown values.
 
-    Raises ValueError for managed mode, in which nodes have no scripts that could be told something.
+    Raises ValueError for managed mode, in which nodes run no scripts to read them.
     """
     return settings.Settings(
         cluster_name=resolved.name,
@@ -157,14 +157,14 @@ def _checks(resolved: Resolved) -> settings.Checks | None:
 
 
 def _has_steady_network(group: ResolvedGroup) -> bool:
-    """Return whether EC2 promises more than a peak, which nodes have for some minutes only."""
+    """Return whether EC2 guarantees the bandwidth, and not just a peak of some minutes."""
     known = instance_types()
     facts = [known.get(name) for name in group.instance_types]
     return all(each is not None and each.network_gigabits > 0 for each in facts)
 
 
 def _all_reduce_bound(group: ResolvedGroup) -> float:
-    """Return the GB/s that no all-reduce between GPUs of two nodes exceeds; 0 without EFA.
+    """Return the upper bound in GB/s of an all-reduce between GPUs of two nodes; 0 without EFA.
 
     Half of a message has to enter each of two nodes, while nccl-tests counts (n-1)/n of it for n
     processes (its doc/PERFORMANCE.md); the slowest type of a group counts.
@@ -177,7 +177,7 @@ def _all_reduce_bound(group: ResolvedGroup) -> float:
 
 
 def _ring_bound(group: ResolvedGroup) -> float:
-    """Return the GB/s that no ring of nodes exceeds, as all it counts passes each; 0 without EFA.
+    """Return the upper bound in GB/s of a ring of nodes, where all data passes each; 0 without EFA.
 
     The source is EC2's network of a type, as the catalog has it; see `_all_reduce_bound`.
     """
@@ -186,7 +186,7 @@ def _ring_bound(group: ResolvedGroup) -> float:
 
 
 def _types_with_gpus_and_efa(group: ResolvedGroup) -> list[InstanceType]:
-    """Return the types of a group, or none where not all have GPUs and EFA."""
+    """Return the types of a group, or none unless all have GPUs and EFA."""
     known = instance_types()
     facts = [known[name] for name in group.instance_types]
     is_fit = all(each.accelerator_kind == "gpu" and each.efa_interfaces for each in facts)
@@ -272,11 +272,11 @@ def _hooks(resolved: Resolved) -> Mapping[str, Mapping[str, str]]:
 
 
 LOCAL_HOMES = "/home"
-"""Where homes are while nodes share nothing."""
+"""Home directories if nodes share no file system."""
 
 
 def access_settings(resolved: Resolved) -> settings.Access:
-    """Return what nodes are told of people, and of the directory that knows others."""
+    """Return the users for nodes, and the directory with further ones."""
     access = resolved.access
     users = [known.user for known in access.users]
     groups = [(known.group.name, known.group.gid) for known in access.groups]
@@ -311,7 +311,7 @@ def _user(user: User, homes: str, accounts: Sequence[WholeAccount]) -> settings.
 
 
 def _association(user: User, account: WholeAccount) -> settings.Association:
-    """Write down what a user has from the account too, as Slurm shows it."""
+    """Format a user, with the values inherited from the account, as Slurm shows it."""
     qos, default = user.qos or account.qos, account.default_qos
     if default not in qos:
         default = NORMAL if NORMAL in qos else qos[0]

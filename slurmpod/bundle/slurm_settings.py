@@ -1,7 +1,7 @@
-"""The `slurm` section in Slurm's own words, for the steps that put it in force on the controller.
+"""The `slurm` section in Slurm's own words, for the steps that apply it on the controller.
 
 Names are those of slurm.conf(5), scontrol(1) and sacctmgr(1). Values are written as Slurm shows
-them, so that a step can compare what is with what should be.
+them, so that a step can compare current and wanted values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from slurmpod.resolve.slurm import (
 from slurmpod_lifecycle import settings
 
 DEFAULT_ACCOUNT = "default"
-"""Where everybody is while the environment names no accounts."""
+"""The account of all users if the environment names no accounts."""
 
 NEEDED_BY_AUTO_RESUME = "permit_job_expansion"
 """What HyperPod writes into SchedulerParameters; a value of the user's replaces the whole line."""
@@ -33,7 +33,7 @@ NEEDED_BY_AUTO_RESUME = "permit_job_expansion"
 
 @dataclass(frozen=True)
 class WholeAccount:
-    """An account with what it has from the one above it too, as Slurm shows it."""
+    """An account, with the values inherited from its parent, as Slurm shows it."""
 
     name: str
     parent: str
@@ -45,7 +45,7 @@ class WholeAccount:
 
 
 def slurm_settings(resolved: Resolved) -> settings.SlurmSettings:
-    """Return what nodes are told of Slurm."""
+    """Return the Slurm settings for nodes."""
     slurm = resolved.slurm
     partitions = {each.name: _partition(each) for each in slurm.partitions}
     for name, weights in billing_weights(resolved).items():
@@ -59,7 +59,7 @@ def slurm_settings(resolved: Resolved) -> settings.SlurmSettings:
 
 
 def slurm_accounts(resolved: Resolved) -> list[WholeAccount]:
-    """Return the accounts, each after the one above it; none where nobody needs one."""
+    """Return the accounts, parents first; none if no user needs one."""
     slurm = resolved.slurm
     if not needs_accounts(resolved):
         return []
@@ -71,7 +71,7 @@ def slurm_accounts(resolved: Resolved) -> list[WholeAccount]:
 
 
 def _configuration(resolved: Resolved) -> dict[str, str]:
-    """Return the parameters of slurm.conf; what the user sets wins over what follows from YAML."""
+    """Return the parameters of slurm.conf; the user's own override derived ones."""
     slurm = resolved.slurm
     ours: dict[str, str] = {}
     if slurm.accounting and has_gpus(resolved):
@@ -126,12 +126,12 @@ def _partition(partition: Partition) -> dict[str, str]:
 
 
 def _weighted(weights: Mapping[str, str]) -> str:
-    """Write weights in the form in which Slurm shows them: as they are given."""
+    """Format weights as Slurm shows them: as they are given."""
     return ",".join(f"{name}={weight}" for name, weight in sorted(weights.items()))
 
 
 def _qos(qos: Qos) -> dict[str, settings.Value]:
-    """Return every option that the YAML can set, also where it sets none: that removes a limit."""
+    """Return every option that the YAML can set; unset ones too, because that removes a limit."""
     max_time = _time(qos.max_time)
     return {
         "Priority": str(qos.priority),
@@ -168,7 +168,7 @@ def _whole_account(account: Account, by_name: Mapping[str, Account]) -> WholeAcc
 
 
 def _way_up(account: Account, by_name: Mapping[str, Account]) -> list[Account]:
-    """Return the account and those above it; ends where a name is unknown or comes again."""
+    """Return the account and its ancestors; stops at an unknown or repeated name."""
     way: list[Account] = []
     while account not in way:
         way.append(account)
@@ -195,7 +195,7 @@ def _text(number: int | None) -> str | None:
 
 
 def _time(limit: str | None) -> str | None:
-    """Write a time as Slurm shows it: whole minutes, rounded up, days apart from hours."""
+    """Format a time as Slurm shows it: whole minutes, rounded up, as days-hours:minutes."""
     if limit is None or limit == "UNLIMITED":
         return limit
     days, hours, minutes, seconds = map(int, re.findall(r"\d+", f"{_days(limit)}{limit}"))

@@ -1,4 +1,4 @@
-"""Jinja2 as this project uses it: undefined names fail, and every value is quoted.
+"""Jinja2 for this project: undefined names fail, and every value is quoted.
 
 Each kind of file has one filter, `quote`, for its own syntax. There is no autoescaping, which is
 for HTML only; a value without `| quote` is refused when the template is rendered.
@@ -18,19 +18,19 @@ from slurmpod.folders import folder
 
 
 class Quoted(str):
-    """Text that is safe where it stands: it is one value of its language, whatever it holds."""
+    """Quoted text: a single value of the target language, whatever it contains."""
 
     __slots__ = ()
 
 
 class Unquoted(Exception):
-    """Raised for an expression in a template that no quoting filter has passed."""
+    """Raised for an expression in a template that went through no quoting filter."""
 
 
 def quote_json(value: object) -> Quoted:
     """Write plain data as JSON: keys sorted, ASCII only, nothing escaped for HTML.
 
-    Raises TypeError or ValueError for what JSON cannot say, NaN among it.
+    Raises TypeError or ValueError for values that JSON cannot express, such as NaN.
     """
     return Quoted(json.dumps(value, sort_keys=True, allow_nan=False))
 
@@ -50,7 +50,7 @@ def quote_shell(value: object) -> Quoted:
 
 
 def refuse_unquoted(value: object) -> Quoted:
-    """Pass what a filter has quoted; raises Unquoted for anything else (Jinja2's `finalize`)."""
+    """Accept quoted values; raises Unquoted for anything else (Jinja2's `finalize`)."""
     if isinstance(value, Quoted):
         return value
     raise Unquoted(f"{value!r} is not quoted: write {{{{ value | quote }}}}")
@@ -64,7 +64,7 @@ _QUOTE: Mapping[str, Callable[[object], Quoted]] = {
     ".sh": quote_shell,
     ".sbatch": quote_shell,
 }
-"""How values are quoted, by the suffix of the rendered file."""
+"""The quoting function by suffix of the rendered file."""
 
 
 def render(path: str, values: Mapping[str, object]) -> str:
@@ -93,7 +93,7 @@ def environment_for(suffix: str) -> Environment:
 
 
 def _defined(quote: Callable[[object], Quoted]) -> Callable[[object], Quoted]:
-    """Return `quote` such that it reports an undefined name as that, not as a wrong type."""
+    """Return `quote`, but with undefined names reported as such, not as a wrong type."""
 
     def quote_defined(value: object) -> Quoted:
         if isinstance(value, Undefined):

@@ -1,1 +1,1 @@
-"""Effects of a changed environment on what is deployed: none, a loss, or a refusal."""
+"""Effects of a changed environment on the deployed one: none, a loss, or a refusal."""

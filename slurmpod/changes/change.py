@@ -11,10 +11,10 @@ from slurmpod.problems import YamlPath
 
 @dataclass(frozen=True)
 class Change:
-    """One change: where, from what to what, and what it does.
+    """One change: its path, the old and new value, and the effect.
 
-    `path` is for people, with names in place of indexes; `new_path` leads to the value in the new
-    file, or to what it was removed from. None stands for nothing.
+    `path` is for people, with names instead of indexes; `new_path` leads to the value in the new
+    file, or to the parent that it was removed from. None is an absent value.
     """
 
     path: str
@@ -31,7 +31,7 @@ class Change:
 
 @dataclass(frozen=True)
 class FieldPath:
-    """The way to a field: in names for people, and in the new file."""
+    """The path to a field: in names for people, and in the new file."""
 
     names: tuple[str, ...] = ()
     path: YamlPath = ()
@@ -41,5 +41,5 @@ class FieldPath:
         return FieldPath((*self.names, shown_as or str(part)), (*self.path, part))
 
     def change(self, old: Any, new: Any, effect: Effect) -> Change:
-        """Return the change that is here."""
+        """Return the change at this path."""
         return Change(".".join(self.names), self.path, old, new, effect)

@@ -1,4 +1,4 @@
-"""Changes whose effect depends on several fields, some of them written as before.
+"""Changes whose effect depends on several fields, some of them unchanged.
 
 Sources: Amazon FSx API reference, UpdateFileSystem and the configurations that it takes,
 CreateDataRepositoryAssociation; FSx for Lustre user guide, "Managing throughput capacity" and
@@ -30,7 +30,7 @@ from slurmpod.resolve import Resolved, ResolvedLustre
 from slurmpod.resolve.storage import MAIN_LUSTRE, automatic_metadata_iops
 
 FILE_SYSTEM_LOST = Effect(
-    Kind.LOSES, "a new, empty file system is made; the old one and its data go"
+    Kind.LOSES, "a new, empty file system is created; the old one is deleted with its data"
 )
 NO_METADATA_LATER = Effect(
     Kind.REFUSED,
@@ -39,7 +39,7 @@ NO_METADATA_LATER = Effect(
 )
 THROUGHPUT_STAYS = Effect(
     Kind.REFUSED,
-    "FSx refuses: with EFA, and on HDD, it stays as it was at the creation",
+    "FSx refuses: with EFA, and on HDD, it is fixed at creation",
     source='FSx for Lustre user guide, "Managing throughput capacity"',
 )
 SMALL_CAPACITY_STEP = Effect(
@@ -49,16 +49,17 @@ SMALL_CAPACITY_STEP = Effect(
 )
 SMALL_CACHE_STEP = Effect(
     Kind.REFUSED,
-    "FSx refuses: a read cache becomes larger or smaller by at least 10 percent",
+    "FSx refuses: a read cache can only grow or shrink by at least 10 percent",
     source='FSx for Lustre user guide, "Managing provisioned SSD read cache"',
 )
 BLOCKS_AGAIN = Effect(
     Kind.REFUSED,
-    "a block cannot be associated anew while it still is: add and remove blocks at the end of the "
+    "a block cannot be associated again while it still is: add and remove blocks at the end of the "
     "list only",
     source=REPLACEMENT,
 )
-"""What CloudFormation would try where a block takes the place of another in the list."""
+"""The replacement that CloudFormation would attempt if a block takes another's place in the list.
+"""
 
 ZONES_AGAIN = Effect(
     Kind.REFUSED,
@@ -76,14 +77,15 @@ PUBLIC_SUBNETS_AGAIN = Effect(
 
 NOBODY_TOLD = Effect(
     Kind.LOSES,
-    "topics, rules and alarms of the stack monitoring are deleted, only the budget stays in it, as "
-    "a new one without history; delete the stack cluster-watch, whose alarms reach nobody then",
+    "topics, rules and alarms of the stack monitoring are deleted, only the budget stays in it, "
+    "as a new one without history; delete the stack cluster-watch, whose alarms no longer "
+    "notify anyone",
 )
-"""What is told of the section where a budget keeps its stack."""
+"""Effect of removing the section if a budget keeps its stack."""
 
 TYPE_OF_A_SCALED_ENDPOINT = Effect(
     Kind.REFUSED,
-    "SageMaker refuses another type while the number of instances follows the requests: remove "
+    "SageMaker refuses another type while scaling is on: remove "
     "services.endpoint.scaling, deploy, then change both",
     source='SageMaker developer guide, "Update endpoints that use auto scaling"',
 )
@@ -99,16 +101,16 @@ OTHER_SCRIPTS = Effect(
     Kind.NEW_NODES,
     "changed in place; nodes that run keep what they have until they are replaced",
     of_cluster=True,
-    doubt="no page says that a group loses its scripts where UpdateCluster does not name any",
+    doubt="AWS documents no way for a group to lose its scripts when UpdateCluster names none",
 )
-"""What is told where HyperPod configures Slurm before and after."""
+"""Effect if HyperPod configures Slurm both before and after."""
 
 LEAST_STEP_PERCENT = 10
-"""By which the capacity of OpenZFS and the read cache of Lustre change at least."""
+"""Smallest change of the capacity of OpenZFS and of the read cache of Lustre."""
 
 
 def changes_of_several_fields(before: Resolved, after: Resolved) -> Iterator[Change]:
-    """Yield these changes; some are of fields that are written as before."""
+    """Yield these changes, some of them of unchanged fields."""
     yield from _file_systems(before, after)
     yield from _other_mode(before, after)
     yield from _other_provisioning(before, after)
@@ -120,7 +122,7 @@ def changes_of_several_fields(before: Resolved, after: Resolved) -> Iterator[Cha
 
 
 def _other_mode(before: Resolved, after: Resolved) -> Iterator[Change]:
-    """Yield the modes that are not the way from customer mode, which the field tells of."""
+    """Yield changes of the mode other than those from customer mode, which the field describes."""
     old, new = before.lifecycle.mode, after.lifecycle.mode
     if old in (new, "customer"):
         return
@@ -135,7 +137,7 @@ def _other_provisioning(before: Resolved, after: Resolved) -> Iterator[Change]:
 
 
 def _renamed_partitions(before: Resolved, after: Resolved) -> Iterator[Change]:
-    """Yield the partitions that only the bundle names: the request does not in customer mode."""
+    """Yield changed partitions that only the bundle names, as in customer mode."""
     if (before.lifecycle.mode, after.lifecycle.mode) != ("customer", "customer"):
         return
     olds = {group.name: group.partition for group in before.groups}
@@ -149,7 +151,7 @@ def _renamed_partitions(before: Resolved, after: Resolved) -> Iterator[Change]:
 
 
 def _blocks_in_other_places(before: Resolved, after: Resolved) -> Iterator[Change]:
-    """Yield the blocks of a VPC when others than the last ones came or went."""
+    """Yield the change of a VPC's blocks unless only the last ones were added or removed."""
     old, new = before.network.secondary_cidrs, after.network.secondary_cidrs
     both = min(len(old), len(new))
     if old[:both] != new[:both]:
@@ -158,7 +160,7 @@ def _blocks_in_other_places(before: Resolved, after: Resolved) -> Iterator[Chang
 
 
 def _subnets_in_other_places(before: Resolved, after: Resolved) -> Iterator[Change]:
-    """Yield the zones of a VPC when other subnets than the last ones came, went, or moved."""
+    """Yield the change of a VPC's zones unless only the last subnets were added or removed."""
     old, new = before.network, after.network
     if old.existing or new.existing or old.zone != new.zone or old.vpc_cidr != new.vpc_cidr:
         return
@@ -172,7 +174,7 @@ def _subnets_in_other_places(before: Resolved, after: Resolved) -> Iterator[Chan
 
 
 def _watching_beside_a_budget(before: Resolved, after: Resolved) -> Iterator[Change]:
-    """Yield monitoring when it goes, and the stack that told people stays for its budget."""
+    """Yield the removal of monitoring if its stack stays for the budget."""
     if before.monitoring and not after.monitoring and after.stacks.monitoring:
         old = before.monitoring.model_dump(mode="json")
         yield FieldPath().below("monitoring").change(old, None, NOBODY_TOLD)
@@ -186,7 +188,7 @@ def _type_of_a_scaled_endpoint(before: Resolved, after: Resolved) -> Iterator[Ch
 
 
 def _file_systems(before: Resolved, after: Resolved) -> Iterator[Change]:
-    """Yield these changes of the file systems that are slurmpod's before and after."""
+    """Yield these changes of file systems that slurmpod owns before and after."""
     olds = {each.name: each for each in before.lustre}
     for new in after.lustre:
         old = olds.get(new.name)
@@ -218,14 +220,14 @@ def _lustre_changes(old: ResolvedLustre, new: ResolvedLustre, at: FieldPath) -> 
 
 
 def _is_replaced(old: Lustre | OpenZfs, new: Lustre | OpenZfs) -> bool:
-    """Return whether a new file system is made, which may begin with everything."""
+    """Return whether a new file system is created, for which every setting is allowed."""
     fields = type(new).model_fields.items()
     again = (key for key, field in fields if effect_of(field).kind is Kind.REPLACES)
     return any(getattr(old, key) != getattr(new, key) for key in again)
 
 
 def _refused(old: ResolvedLustre, new: ResolvedLustre) -> Iterator[tuple[str, Effect]]:
-    """Yield the settings that FSx does not change so, with the reason."""
+    """Yield the settings that FSx refuses to change in this way, with the reason."""
     if not old.has_metadata_configuration and new.has_metadata_configuration:
         yield "version", NO_METADATA_LATER
     cannot_scale = new.settings.efa or new.settings.storage_type is StorageType.HDD
@@ -240,10 +242,11 @@ def _refused(old: ResolvedLustre, new: ResolvedLustre) -> Iterator[tuple[str, Ef
 
 
 def _metadata_iops(lustre: ResolvedLustre) -> int:
-    """Return the metadata operations that the file system has, whoever chooses them.
+    """Return the file system's metadata IOPS, set by the user or chosen by FSx.
 
-    What FSx chooses for a throughput is not documented; as if it were none, nothing that becomes
-    more of it is called refused, and what it takes the place of is.
+    AWS does not document the value that FSx chooses for a throughput. It counts as 0, so that
+    replacing it with a set value is never reported as refused, and replacing a set value with it
+    is.
     """
     if not lustre.has_metadata_configuration:
         return 0
@@ -257,7 +260,7 @@ def _is_small_step(old: int, new: int) -> bool:
 
 
 def _overlapping_links(old: ResolvedLustre, new: ResolvedLustre, at: FieldPath) -> Iterator[Change]:
-    """Yield the new links that overlap old ones: CloudFormation deletes those only afterwards."""
+    """Yield the new links that overlap old ones, which CloudFormation deletes only afterwards."""
     olds = {each.path: each for each in old.settings.data_repositories}
     for index, link in enumerate(new.settings.data_repositories):
         if link.path not in olds and any(_overlap(link, other) for other in olds.values()):

@@ -1,8 +1,8 @@
 """Two environments -> every change between them, with its effect. Pure.
 
-What counts is what they come to, not how they are written. Entries of lists are the same when they
-have the same name (or zone, path, id): moving one changes nothing. What is deployed is given as
-plain data: an earlier version may have written it.
+Their resolved values are compared, not their spelling. Entries of lists are the same when they have
+the same name (or zone, path, id): moving one changes nothing. The deployed environment is plain
+data: an earlier version may have written it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, resolve
 
 IDENTITIES = ("name", "zone", "path", "mount_path", "id", "rule", "bucket", "secret_arn")
-"""Keys that tell entries of a list apart, the first that they have."""
+"""Keys that identify an entry of a list; the first that it has counts."""
 
 VARIANTS = {"name": "architecture", "bucket": "prefix"}
-"""Keys of entries of which several have one identity: packages for each kind of processor, parts of
-one bucket."""
+"""Keys that also identify an entry if several share a name: packages for each processor
+architecture, parts of one bucket.
+"""
 
 
-NEXT_CLUSTER = Effect(Kind.IN_PLACE, "the next cluster begins with it")
+NEXT_CLUSTER = Effect(Kind.IN_PLACE, "applied when the next cluster is created")
 
 
 def changes(
@@ -43,8 +44,8 @@ def changes(
 ) -> tuple[Change, ...]:
     """Return the changes that lead from the deployed environment to the wanted one.
 
-    What a record does not say has the defaults of today. One that this version cannot read whole is
-    compared field by field, as it is written. Without a cluster nothing of it is in the way.
+    Fields missing from a record have today's defaults. A record that this version cannot fully read
+    is compared field by field, as written. Without a cluster none of its settings blocks a change.
     """
     found = _changes(deployed, wanted)
     return found if has_cluster else tuple(map(_without_cluster, found))
@@ -76,9 +77,9 @@ def _as_written(deployed: Mapping[str, Any], wanted: Environment) -> Iterator[Ch
 def _in_effect(
     before: Resolved, in_old_files: Mapping[str, Any] | None, wanted: Resolved
 ) -> Iterator[Change]:
-    """Yield what differs when all is written out.
+    """Yield the differences between the expanded environments.
 
-    Nothing is said of files when an earlier version did not record what was in them.
+    Files are skipped if an earlier version did not record their contents.
     """
     if in_old_files is None:
         after, in_new_files = resolve(Reading(wanted.environment)), {}
@@ -92,7 +93,7 @@ def _in_effect(
 
 
 def _with_values_of(written: Change | None, change: Change) -> Change:
-    """Show what somebody wrote, where somebody wrote it, in place of what it comes to."""
+    """Show the value as written, if it was written, instead of the computed one."""
     return replace(change, old=written.old, new=written.new) if written else change
 
 
@@ -106,7 +107,7 @@ def _without_cluster(change: Change) -> Change:
 
 
 def _at_its_file(change: Change, environment: Environment) -> Change:
-    """Lead to the file of users where its people come after those of the environment."""
+    """Return the path of the file of users for people beyond those in the environment."""
     match change.new_path:
         case ("access", "users", int(index), *_) if index >= len(environment.access.users):
             return replace(change, new_path=("access", "users_file"))
@@ -151,7 +152,7 @@ def _in_list(
 
 
 def _identity(entry: type[BaseModel], data: Mapping[str, Any]) -> str:
-    """Return what tells an entry of a list from the others, as people see it."""
+    """Return the label that identifies an entry of a list for people."""
     fields = entry.model_fields
     key = next(name for name in IDENTITIES if name in fields)
     variant = VARIANTS.get(key)
@@ -182,7 +183,7 @@ def _removal(section: type[BaseModel], before: Mapping[str, Any], effect: Effect
 
 
 def _default(field: FieldInfo) -> Any:
-    """Return what is meant by saying nothing, as earlier versions do that did not know a field."""
+    """Return the default of a field that an earlier version did not know."""
     return (
         None
         if field.is_required()

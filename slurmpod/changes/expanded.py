@@ -1,7 +1,7 @@
-"""An environment with all that it comes to written out: the same for all spellings.
+"""An environment with all values written out: the same for all spellings.
 
-A field that says nothing has the value that is computed for it, the file of users has become users,
-and a file of another kind is its content.
+An empty field has its computed value, the file of users is replaced by its users, and any other
+file by its content.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ CONSEQUENCES = (
     ("identity", "existing", "policy_files"),
     ("identity", "permissions_boundary", "policy_file"),
 )
-"""Fields, and sections, that are told of even where they are written as before: what is in files,
-and subnets, which must not move. The rest of what follows from other fields goes without saying."""
+"""Fields and sections that are reported even if their spelling is unchanged: contents of files, and
+subnets, which must not move. Other consequences of changed fields are not reported.
+"""
 
 
 def written_out(resolved: Resolved) -> dict[str, Any]:
-    """Return the environment with every value that is computed where none is written."""
+    """Return the environment with every missing value computed."""
     data = resolved.environment.model_dump(mode="json")
     _network(data["network"], resolved.network)
     for group, known in zip(data["cluster"]["groups"], resolved.groups, strict=True):
@@ -48,7 +49,7 @@ def written_out(resolved: Resolved) -> dict[str, Any]:
 
 
 def written_out_with_files(resolved: Resolved, in_files: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an environment and its files come to, in the form of an environment."""
+    """Return the values of an environment and its files, in the form of an environment."""
     data = written_out(resolved)
     data["access"]["users"] = people(resolved)
     return _with(data, in_files)
@@ -80,7 +81,7 @@ def _storage(data: dict[str, Any], resolved: Resolved) -> None:
 
 
 def _with(data: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `data` with the values of `more` in place of its own, section by section."""
+    """Return `data` with its values replaced by those of `more`, section by section."""
     replaced = {
         key: _with(data[key], value) if isinstance(value, dict) else value
         for key, value in more.items()

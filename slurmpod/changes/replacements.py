@@ -1,4 +1,4 @@
-"""Values of an environment by which others tell whether what they refer to is still the same."""
+"""Values of an environment that identify its replaceable resources."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from slurmpod.resolve import Resolved, ResolvedLustre, ResolvedNetwork
 
 
 def what_replaces(resolved: Resolved) -> dict[str, Any]:
-    """Return what makes file systems, subnets or the workspace for metrics others when it differs.
+    """Return the values whose change replaces file systems, subnets or the metrics workspace.
 
-    Fields with their default are left out, so that a new field changes nothing of what is deployed.
+    Fields with their default are left out, so that a new field leaves deployed resources unchanged.
     """
     monitoring = resolved.environment.monitoring
     found = {
@@ -27,7 +27,7 @@ def what_replaces(resolved: Resolved) -> dict[str, Any]:
 
 
 def replacing_values(section: BaseModel) -> dict[str, Any]:
-    """Return the fields whose change replaces a resource, where they differ from their defaults."""
+    """Return the fields whose change replaces a resource, if they differ from their defaults."""
     found: dict[str, Any] = {}
     dumped = section.model_dump(mode="json")
     for name, field in type(section).model_fields.items():
@@ -43,7 +43,7 @@ def replacing_values(section: BaseModel) -> dict[str, Any]:
 
 
 def copies_tags(lustre: ResolvedLustre) -> bool:
-    """Return whether backups get tags, which a file system without backups does not say either."""
+    """Return whether backups get tags, which is left out without backups."""
     backups = lustre.settings.backups
     return bool(backups and backups.copy_tags)
 
