@@ -32,7 +32,7 @@ DistinguishedName = Annotated[
 
 
 class Directory(Section):
-    """Users and groups of a directory server, which SSSD shows to the nodes."""
+    """Users and groups of a directory server, which nodes look up through SSSD."""
 
     uris: Annotated[
         tuple[
@@ -53,19 +53,19 @@ class Directory(Section):
     StartTLS."""
 
     base_dn: Annotated[DistinguishedName, PEOPLE_LATER]
-    """Where the search for users and groups begins."""
+    """Search base for users and groups."""
 
     kind: Annotated[Literal["rfc2307", "rfc2307bis", "active_directory"], PEOPLE_LATER] = "rfc2307"
-    """How the directory stores members of groups, and ids."""
+    """Schema of the directory: how it stores group members and ids."""
 
     bind_dn: Annotated[DistinguishedName | None, PEOPLE_LATER] = None
-    """Name as which nodes ask; default: none (anonymous)."""
+    """Name that nodes bind as; default: none (anonymous)."""
 
     bind_secret_arn: Annotated[SecretArn | None, PEOPLE_LATER] = None
-    """Secret in Secrets Manager with the key password, for `bind_dn`; nodes fetch it themselves."""
+    """Secret in Secrets Manager with the key password, for `bind_dn`; nodes fetch it."""
 
     bind_secret_kms_key_arn: Annotated[KmsKeyArn | None, IN_PLACE] = None
-    """Key of the secret, which nodes then may use to read it; default: AWS's own key."""
+    """Key of the secret, which nodes are then allowed to use; default: AWS's own key."""
 
     ca_certificate: Annotated[
         str | None,
@@ -95,7 +95,7 @@ class Directory(Section):
 PosixName = Annotated[
     str, Field(pattern=r"^[a-z_][a-z0-9_-]{0,31}$", max_length=32, examples=["alice"])
 ]
-"""A name that every Linux takes: useradd(8) allows 32 lower-case letters, digits, - and _."""
+"""A name that every Linux accepts: useradd(8) allows 32 lower-case letters, digits, - and _."""
 
 PosixId = Annotated[int, Field(ge=0, le=4_294_967_293, examples=[20001])]
 
@@ -108,7 +108,7 @@ SshKey = Annotated[
     ),
 ]
 
-NEXT_SESSIONS = Effect(Kind.IN_PLACE, "changed in place, for sessions that begin from now on")
+NEXT_SESSIONS = Effect(Kind.IN_PLACE, "changed in place, for new sessions")
 
 
 class PosixGroup(Section):
@@ -121,8 +121,8 @@ class PosixGroup(Section):
         PosixId,
         Effect(
             Kind.LOSES,
-            "files of the old id belong to no group until they are given over; nodes that run "
-            "refuse the new one",
+            "files with the old id belong to no group until their group is changed; running "
+            "nodes refuse the new id",
         ),
     ]
     """Its id, which never changes: files keep it."""
@@ -138,7 +138,7 @@ class User(Section):
         PosixId,
         Effect(
             Kind.REFUSED,
-            "files and the home keep the old id, and nodes refuse to give them to another one",
+            "files and the home directory keep the old id, and nodes refuse to change their owner",
             source="slurmpod: the step `users` of its lifecycle scripts",
         ),
     ]
@@ -149,7 +149,7 @@ class User(Section):
         PEOPLE_LATER,
         Field(max_length=100, pattern=r"^[^\x00-\x1f\x7f:,]*$", examples=["Alice Example"]),
     ] = ""
-    """Who it is, as `getent passwd` shows it; without commas and colons."""
+    """Full name or comment, as `getent passwd` shows it; without commas and colons."""
 
     group: Annotated[PosixName | None, PEOPLE_LATER] = None
     """Primary group; default: a group of the user's own, with its name and id."""
@@ -158,13 +158,13 @@ class User(Section):
     """Further groups."""
 
     ssh_keys: Annotated[tuple[SshKey, ...], PEOPLE_LATER, Field(max_length=20)] = ()
-    """Public keys, each one line as in id_ed25519.pub."""
+    """Public keys, one line each, as in id_ed25519.pub."""
 
     accounts: Annotated[tuple[AccountingName, ...], PEOPLE_LATER] = ()
-    """Slurm accounts that pay for the user's jobs; default: all."""
+    """Slurm accounts that the user's jobs can be charged to; default: all."""
 
     default_account: Annotated[AccountingName | None, PEOPLE_LATER] = None
-    """Account of jobs that name none; default: the first."""
+    """Account of jobs that specify none; default: the first."""
 
     qos: Annotated[tuple[AccountingName, ...], PEOPLE_LATER] = ()
     """QOS that the user's jobs can use; default: those of the account."""
@@ -191,36 +191,34 @@ class Sessions(Section):
         Literal["cloudwatch", "s3", "none"],
         Effect(
             Kind.IN_PLACE,
-            "from now on records go to the new place; those of before are kept, so that a change "
-            "back needs 'npx cdk deploy --all --import-existing-resources -c env=FILE'",
+            "new records go to the new place; earlier ones are kept, so that changing back "
+            "needs 'npx cdk deploy --all --import-existing-resources -c env=FILE'",
         ),
     ] = "cloudwatch"
-    """Where all that is typed and shown in a session is kept, encrypted."""
+    """Where the input and output of sessions are recorded, encrypted."""
 
     retention_days: Annotated[
         RetentionDays,
-        replace(IN_PLACE, less=Effect(Kind.LOSES, "records that are older are deleted")),
+        replace(IN_PLACE, less=Effect(Kind.LOSES, "older records are deleted")),
         Field(examples=[365]),
     ] = 365
     """Days after which records are deleted."""
 
     kms_key_arn: Annotated[
         KmsKeyArn | None,
-        Effect(
-            Kind.IN_PLACE, "from now on the new key is used; records of before need the old one"
-        ),
+        Effect(Kind.IN_PLACE, "new records use the new key; earlier ones still need the old key"),
     ] = None
     """Key for sessions and their records; default: slurmpod makes one."""
 
     idle_timeout_minutes: Annotated[int, NEXT_SESSIONS, Field(ge=1, le=60)] = 20
-    """Minutes without a key pressed after which a session ends."""
+    """Minutes without input after which a session ends."""
 
     max_duration_minutes: Annotated[int | None, NEXT_SESSIONS, Field(ge=1, le=1440)] = None
-    """Longest time of a session; default: no end."""
+    """Longest duration of a session; default: no limit."""
 
 
 class Access(Section):
-    """People and their ways in."""
+    """Users, groups and access to the nodes."""
 
     groups: Annotated[tuple[PosixGroup, ...], PEOPLE_LATER] = ()
     """Groups of users."""
@@ -231,8 +229,8 @@ class Access(Section):
             PEOPLE_LATER,
             removed=Effect(
                 Kind.NEW_NODES,
-                "the user is locked out of nodes that run when their lifecycle scripts run again; "
-                "files stay",
+                "the user is locked out of running nodes when their lifecycle scripts run "
+                "again; files stay",
                 of_cluster=True,
             ),
         ),
@@ -244,28 +242,29 @@ class Access(Section):
         PEOPLE_LATER,
         Field(pattern=r"^[^\x00]+$", max_length=1024, examples=["users.csv"]),
     ] = None
-    """A CSV file with users, relative to this file: a first line with the names of the columns,
-    which are those of `users`; lists are separated by spaces, keys by `|`."""
+    """A CSV file with users, relative to this file: the first line names the columns, which are the
+    keys of `users`; lists are separated by spaces, keys by `|`.
+    """
 
     home_directory: Annotated[
         MountPath | None,
         Effect(
             Kind.NEW_NODES,
-            "empty homes are made in the other folder; the files stay where they are",
+            "empty home directories are created in the new folder; files stay in the old one",
         ),
     ] = None
     """Folder of the home directories on shared storage; default: home below the main file system,
     or /home where OpenZFS is mounted there."""
 
     directory: Annotated[Directory | None, PEOPLE_LATER] = None
-    """A directory (LDAP, Active Directory) that knows users, too, through SSSD."""
+    """A directory (LDAP, Active Directory) with further users, looked up through SSSD."""
 
     sessions: Annotated[
         Sessions | None,
         replace(
             IN_PLACE,
             removed=Effect(
-                Kind.IN_PLACE, "people keep what they may until you delete the access stack"
+                Kind.IN_PLACE, "people keep their access until you delete the access stack"
             ),
         ),
     ] = None
@@ -285,8 +284,9 @@ class Access(Section):
     """Instance groups on which the policy for users allows sessions; default: the login groups."""
 
     ssh_between_nodes: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = False
-    """Let the image's user go from node to node by SSH, with keys that need no distribution and
-    host keys that every node knows."""
+    """Let the image's user connect between nodes by SSH, with a shared key and host keys that every
+    node trusts.
+    """
 
     ssh_needs_job: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = False
-    """Let users go to a worker only while a job of theirs runs there (pam_slurm_adopt)."""
+    """Let users log in to a worker only while they have a job running on it (pam_slurm_adopt)."""

@@ -19,12 +19,12 @@ from slurmpod.value import Value
 
 
 class StrictModel(BaseModel):
-    """A mapping in YAML: unknown keys refused, values never coerced, immutable.
+    """A mapping in YAML: immutable, without unknown keys, and never coercing values.
 
-    Fields declare type and limits, and a docstring below each says what it means; from these come
-    the checks, the texts of the error messages and the JSON Schema for editors. What relates
-    several fields is a rule. Validators are built when first used: that halves the start-up time.
-    A section that may be left out is then made with `model_construct`, which needs none of its own.
+    Fields declare type and limits, and a docstring below each describes it; the checks, the error
+    messages and the JSON Schema for editors are derived from these. Constraints across fields are
+    rules. Validators are built when first used: that halves the start-up time. An optional section
+    is then made with `model_construct`, which needs no validator.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
@@ -35,18 +35,18 @@ class Section(StrictModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Refuse a field without one here, and not when a live cluster is to be changed."""
+        """Refuse a field without an effect at import, not when a live cluster changes."""
         for name, field in cls.model_fields.items():
             if not any(isinstance(each, Effect) for each in field.metadata):
                 file = f"{cls.__module__.replace('.', '/')}.py"
                 raise TypeError(
-                    f"{cls.__name__}.{name} ({file}) has no Effect: annotate it with what a change"
-                    f" does, such as {name}: Annotated[int, IN_PLACE]; see docs/contributing.md"
+                    f"{cls.__name__}.{name} ({file}) has no Effect: annotate it with the effect of"
+                    f" a change, such as {name}: Annotated[int, IN_PLACE]; see docs/contributing.md"
                 )
 
 
 def written(value: Any) -> Any:
-    """Return what a file says of a section, without defaults, as plain data.
+    """Return the values that a file sets in a section, without defaults, as plain data.
 
     That is what `model_dump` returns without what is unset. It first builds serializers of all
     sections, though, for which a brief command has no time.
@@ -62,7 +62,7 @@ def written(value: Any) -> Any:
 
 
 class Kind(StrEnum):
-    """How a change ends, from harmless to impossible."""
+    """Outcome of a change, from harmless to impossible."""
 
     IN_PLACE = "in place"
     NEW_NODES = "new nodes only"
@@ -72,14 +72,14 @@ class Kind(StrEnum):
 
 
 class Effect(Value):
-    """How a change of a field ends, and what that means, as a sentence without its full stop.
+    """Outcome of changing a field, and its meaning as a sentence without a full stop.
 
-    `less` holds in its place where the new value is less than the old one, `removed` where a
-    section or an entry of a list is taken out, and `in_customer_mode` where the scripts, and not
-    the request, tell HyperPod about Slurm. `of_cluster` marks what holds only while there is a
-    cluster: the next one begins with what is written.
+    `less` replaces it if the new value is smaller, `removed` if a section or an entry of a list is
+    removed, and `in_customer_mode` if the scripts, and not the request, describe Slurm to HyperPod.
+    `of_cluster` marks effects on an existing cluster only: the next one starts with the new value.
 
-    What refuses or replaces has a `source`, where somebody says so, or a `doubt`: what nobody says.
+    A refusal or replacement has a `source` if it is documented, or else a `doubt` that names what
+    is not documented.
     """
 
     kind: Kind
@@ -94,12 +94,12 @@ class Effect(Value):
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Return the schema of the field as it is; pydantic need not look what an effect may be."""
+        """Return the schema of the field unchanged; pydantic ignores the effect."""
         return handler(source)
 
 
 def effect_of(field: FieldInfo) -> Effect:
-    """Return what is said on a field; a field without it is a mistake in this program."""
+    """Return the effect declared on a field; a missing one is a bug in slurmpod."""
     return next(each for each in field.metadata if isinstance(each, Effect))
 
 
@@ -111,7 +111,7 @@ NOTHING = Effect(Kind.IN_PLACE, "nothing on AWS changes")
 IN_PLACE = Effect(Kind.IN_PLACE, "changed in place")
 NEW_NODES = Effect(
     Kind.NEW_NODES,
-    "changed in place; nodes that run keep what they have until they are replaced",
+    "changed in place; running nodes keep the old setting until they are replaced",
     of_cluster=True,
 )
 CLUSTER_AGAIN = Effect(
@@ -119,49 +119,49 @@ CLUSTER_AGAIN = Effect(
     "a cluster cannot change it: destroy it (slurmpod destroy --only cluster), then deploy; "
     "the data stay",
     of_cluster=True,
-    doubt="no page of AWS's tells how a cluster would change it, nor that it refuses",
+    doubt="AWS documents neither how a cluster would change it nor that it refuses",
 )
 FILE_SYSTEM_AGAIN = Effect(
     Kind.REPLACES,
-    "a new, empty file system is made, the old one is kept; nodes mount the new one when they are "
-    "replaced",
+    "a new, empty file system is created and the old one is kept; nodes mount the new one when "
+    "they are replaced",
     source=REPLACEMENT,
 )
 OTHER_FILE_SYSTEM = Effect(
     Kind.REPLACES,
-    "nodes mount the other one when they are replaced; the one that they had is kept",
+    "nodes mount the other file system when they are replaced; the old one is kept",
     source=f'{MIGRATION_GUIDE}, "Amazon FSx not mounted on nodes"',
 )
 PATH_ON_NEW_NODES = Effect(
     Kind.NEW_NODES,
-    "nodes that run keep the old path until they are replaced: replace all of them",
+    "running nodes keep the old path until they are replaced: replace all of them",
     of_cluster=True,
 )
 CONTROLLER_LATER = Effect(
     Kind.NEW_NODES,
-    "the controller keeps what it has until its lifecycle scripts run again",
+    "the controller keeps the old setting until its lifecycle scripts run again",
     of_cluster=True,
 )
 GUARD = Effect(
-    Kind.IN_PLACE, "changed in place; it says what happens to the data at a later deletion"
+    Kind.IN_PLACE, "changed in place; it decides what happens to the data at a later deletion"
 )
 CANNOT_SHRINK = Effect(
     Kind.REFUSED,
-    "FSx refuses: a file system cannot shrink; make a new one",
+    "FSx refuses: a file system cannot shrink; create a new one",
     source="FSx API reference, UpdateFileSystem, StorageCapacity",
 )
 BY_SCRIPTS = Effect(
     Kind.NEW_NODES,
-    "counts for new nodes, and for nodes that run after `slurmpod lifecycle run`",
+    "applies to new nodes, and to running ones after `slurmpod lifecycle run`",
     of_cluster=True,
 )
 STAYS = Effect(
     Kind.NEW_NODES,
-    "nodes that run keep what the scripts did until they are replaced",
+    "running nodes keep the results of the scripts until they are replaced",
     of_cluster=True,
 )
 PEOPLE_LATER = Effect(
     Kind.NEW_NODES,
-    "nodes that run keep the people that they have until their lifecycle scripts run again",
+    "running nodes keep their users until their lifecycle scripts run again",
     of_cluster=True,
 )

@@ -1,4 +1,4 @@
-"""Facts about EC2 that rules and computations rest on: instance types, and where it offers them."""
+"""Facts about EC2 for rules and computations: instance types, and where they are offered."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from slurmpod.value import Value
 
 
 class InstanceType(Value):
-    """What one instance type brings. Accelerator fields are empty or zero where there is none.
+    """Properties of an instance type. Accelerator fields are empty or zero without accelerators.
 
-    `accelerator_memory_mib` is the memory of one of them. `network_gigabits` are those that a node
-    has for as long as it likes; 0 where EC2 promises only a peak.
+    `accelerator_memory_mib` is the memory of one of them. `network_gigabits` is the sustained
+    bandwidth; 0 if EC2 guarantees only a peak.
     """
 
     name: str
@@ -70,7 +70,7 @@ def _instance_type(row: dict[str, str]) -> InstanceType:
 
 
 SPEED = re.compile(r"(?:([0-9]+)x )?([0-9]+) Gigabit")
-"""What EC2 says of a network whose speed lasts; of others it says `Up to`, or no number."""
+"""EC2's notation for sustained bandwidth; otherwise it says `Up to`, or gives no number."""
 
 
 def _gigabits(performance: str) -> int:
@@ -88,7 +88,7 @@ ULTRASERVERS: Mapping[str, Mapping[str, int]] = MappingProxyType(
 
 EC2 sells them by UltraServer, neither on demand nor as spot.
 
-What the catalog says of them is from the EC2 user guide, "EFA configuration for P6e-GB200
+The catalog's facts about them are from the EC2 user guide, "EFA configuration for P6e-GB200
 instances", and from EC2's page on P6. HyperPod does not say which interfaces it makes on their 17
 network cards: an address is counted for each card, which is enough for any choice, and 4 EFA
 interfaces are expected, the fewer of EC2's two ways to the full speed of 1600 Gbit/s.
@@ -98,7 +98,8 @@ ULTRASERVER_TYPES = frozenset(ULTRASERVERS)
 """Types whose instances are parts of an UltraServer."""
 
 PASSED_OVER = frozenset(fact("instance_types.families_passed_over").values)
-"""Families with accelerators that EC2 had before there was HyperPod, which has never taken them."""
+"""Families with accelerators that EC2 had before there was HyperPod, which has never offered them.
+"""
 
 TYPES_OF_PLANS = frozenset(fact("instance_types.plans").values)
 """Types that a training plan can reserve."""
@@ -110,7 +111,7 @@ def family_of(instance_type: str) -> str:
 
 
 def _valid_threads(stated: str, default: int) -> frozenset[int]:
-    """Read `1/2`; where EC2 states nothing, no number up to the default is ruled out."""
+    """Parse `1/2`; if EC2 lists no values, any number up to the default is allowed."""
     if not stated:
         return frozenset(range(1, default + 1))
     return frozenset(int(threads) for threads in stated.split("/"))
@@ -118,7 +119,9 @@ def _valid_threads(stated: str, default: int) -> frozenset[int]:
 
 OFFERINGS_AS_OF = fact("instance_types.zone_ids").when
 """When `data/accelerator_zone_ids.json` was true, which says in which zone ids EC2 offers each
-accelerated type (from DescribeInstanceTypeOfferings). It ages: good for warnings only."""
+accelerated type (from DescribeInstanceTypeOfferings). It becomes outdated: use it for warnings
+only.
+"""
 
 
 @cache
@@ -139,9 +142,9 @@ LOCAL_PLACE = re.compile(r"-[a-z]{3}-[0-9]$")
 
 
 def region_of_zone(zone: str) -> str | None:
-    """Return the Region in which a zone lies; None for an id of a Region that the data lacks.
+    """Return the Region of a zone; None for an id of a Region missing from the data.
 
-    The name of a zone is its Region's and a letter; what an id begins with stands for its Region.
+    A zone's name is its Region's name and a letter; its id begins with a short form of the Region.
     """
     if not is_zone_id(zone):
         return LOCAL_PLACE.sub("", zone[:-1])
@@ -149,14 +152,14 @@ def region_of_zone(zone: str) -> str | None:
 
 
 def number_of_zone(zone: str) -> int:
-    """Return the place of a zone in its Region: 2 of `usw2-az2` as of `us-west-2b`."""
+    """Return the number of a zone in its Region: 2 for `usw2-az2` and for `us-west-2b`."""
     if is_zone_id(zone):
         return int(zone.rpartition("-az")[2])
     return ord(zone[-1]) - ord("a") + 1
 
 
 def zone_prefix(region: str) -> str | None:
-    """Return what the zone ids of a Region begin with, such as `usw2` for us-west-2."""
+    """Return the prefix of a Region's zone ids, such as `usw2` for us-west-2."""
     prefixes = _regions_by_zone_prefix().items()
     return next((prefix for prefix, known in prefixes if known == region), None)
 

@@ -1,4 +1,4 @@
-"""The `checks` section: what is checked of nodes while nobody uses them."""
+"""The `checks` section: health checks of idle nodes."""
 
 from typing import Annotated, Final, Literal, get_args
 
@@ -14,7 +14,7 @@ ALL_KINDS: Final[tuple[CheckKind, ...]] = get_args(CheckKind)
 class Checks(Section):
     """Checks that run as jobs of the lowest priority on idle nodes.
 
-    A node at fault takes no more jobs, with the finding as its reason.
+    A faulty node is drained, with the finding as the reason.
     """
 
     every_hours: Annotated[int, CONTROLLER_LATER, Field(ge=1, le=720)] = 24
@@ -30,11 +30,12 @@ class Checks(Section):
     between pairs of nodes and in rings of them; default: all of it."""
 
     least_percent: Annotated[int, CONTROLLER_LATER, Field(ge=1, le=95)] = 50
-    """Part of what other nodes of the group reach, in percent, below which a node is at fault."""
+    """Percentage of the other nodes' performance below which a node is faulty."""
 
     dcgm_level: Annotated[Literal[1, 2, 3], CONTROLLER_LATER] = 2
-    """Level of DCGM's tests of GPUs: seconds (1), some minutes (2), half an hour (3)."""
+    """Level of DCGM's GPU diagnostics: seconds (1), some minutes (2), half an hour (3)."""
 
     replace_after: Annotated[int | None, CONTROLLER_LATER, Field(ge=1, le=10)] = None
-    """Faults of one instance after which HyperPod is asked to replace it, one node a day; default:
-    no replacement."""
+    """Faults of an instance after which slurmpod has HyperPod replace it, one node a day; default:
+    no replacement.
+    """

@@ -18,23 +18,23 @@ from slurmpod.environment.base import (
 from slurmpod.environment.known import Known
 from slurmpod.environment.names import RESOURCE_ID, KmsKeyArn, Zone
 
-ALARMS = Effect(Kind.IN_PLACE, "changed in place; counts from the next update on")
+ALARMS = Effect(Kind.IN_PLACE, "changed in place; applies from the next update")
 
 
 class Rollout(Section):
-    """An update in batches, which alarms can turn back."""
+    """An update in batches, which alarms can roll back."""
 
     batch_count: Annotated[int | None, ALARMS, Field(ge=1, le=6758)] = None
-    """Nodes that are updated at a time; or write `batch_percent`."""
+    """Number of nodes updated at a time; or write `batch_percent`."""
 
     batch_percent: Annotated[int | None, ALARMS, Field(ge=1, le=100)] = None
-    """Share of the nodes that is updated at a time."""
+    """Percentage of the nodes updated at a time."""
 
     rollback_batch_count: Annotated[int | None, ALARMS, Field(ge=1, le=6758)] = None
-    """Nodes that are turned back at a time; or write `rollback_batch_percent`."""
+    """Number of nodes rolled back at a time; or write `rollback_batch_percent`."""
 
     rollback_batch_percent: Annotated[int | None, ALARMS, Field(ge=1, le=100)] = None
-    """Share of the nodes that is turned back at a time."""
+    """Percentage of the nodes rolled back at a time."""
 
     wait_seconds: Annotated[int | None, ALARMS, Field(ge=0, le=3600)] = None
     """Time between two batches, in which alarms can go off."""
@@ -44,7 +44,7 @@ class Rollout(Section):
         ALARMS,
         Field(max_length=10),
     ] = ()
-    """Names of CloudWatch alarms that turn the update back."""
+    """Names of CloudWatch alarms that roll the update back."""
 
 
 class ScheduledUpdate(Section):
@@ -62,9 +62,9 @@ class ScheduledUpdate(Section):
 
 
 class AutoPatch(Section):
-    """Patches of the nodes' image with regard to running jobs; HyperPod sets the dates.
+    """Patches of the nodes' image that wait for running jobs; HyperPod sets the dates.
 
-    On its date all nodes of the group stop taking jobs, for 24 hours at most, and those that are
+    On the date all nodes of the group stop taking jobs, for 24 hours at most, and nodes that are
     not idle by then keep the old image.
     """
 
@@ -99,35 +99,35 @@ GROUP_AGAIN = Effect(
 GROUP_AGAIN_UNSAID = replace(
     GROUP_AGAIN,
     source="",
-    doubt="UpdateCluster takes it, and no page says whether it may differ for a group that is "
-    "there, nor what becomes of its nodes",
+    doubt="UpdateCluster accepts it, but AWS does not document whether it may change for an "
+    "existing group, nor what happens to its nodes",
 )
 OTHER_PARTITION = Effect(
     Kind.NEW_NODES,
-    "HyperPod adds the new partition to slurm.conf; with the strategy Merge the old one stays in "
-    "it, with the nodes that it had, and jobs that wait there go on waiting",
+    "HyperPod adds the new partition to slurm.conf; with the strategy Merge the old one stays, "
+    "with its nodes, and its pending jobs keep waiting",
     of_cluster=True,
     source=f'{MIGRATION_GUIDE}, "Choose a Slurm configuration strategy"',
-    doubt="the page speaks of partitions that are added, not of one that gets another name",
+    doubt="the page covers added partitions, not renamed ones",
 )
 OTHER_PROVISIONING = Effect(
     Kind.LOSES,
-    "changed in place; no page of AWS's tells of a way back",
+    "changed in place; AWS documents no way back",
     of_cluster=True,
-    source=f"{MIGRATION_GUIDE}, which speaks of a later migration to continuous provisioning",
-    doubt="no page has its steps, or says what becomes of running jobs; an older version of the "
+    source=f"{MIGRATION_GUIDE}, which mentions a later migration to continuous provisioning",
+    doubt="AWS documents neither its steps nor the effect on running jobs; an older version of the "
     'page "Continuous provisioning for enhanced cluster operations with Slurm" says that a '
     "cluster cannot be migrated, the newer one does not",
 )
 NODES_GO = Effect(
     Kind.LOSES,
-    "nodes are deleted with what is on their own volumes; jobs on them end",
+    "nodes are deleted with their volumes; jobs on them end",
     of_cluster=True,
 )
 
 
 class Role(StrEnum):
-    """What an instance group is for Slurm."""
+    """Role of an instance group in Slurm."""
 
     CONTROLLER = "controller"
     LOGIN = "login"
@@ -156,7 +156,7 @@ class Group(Section):
     """Number of nodes."""
 
     min_count: Annotated[int | None, IN_PLACE, Field(ge=0, le=6758)] = None
-    """Number of nodes with which the group is in service already; default: all."""
+    """Number of nodes with which the group is already in service; default: all."""
 
     partition: Annotated[
         str | None,
@@ -164,14 +164,14 @@ class Group(Section):
             OTHER_PARTITION,
             in_customer_mode=Effect(
                 Kind.NEW_NODES,
-                "changed in provisioning_parameters.json; a controller that runs keeps the old "
-                "name until HyperPod's agent there has read it again: see `sinfo` afterwards",
+                "changed in provisioning_parameters.json; a running controller keeps the old "
+                "name until HyperPod's agent reads the file again: see `sinfo` afterwards",
                 of_cluster=True,
             ),
         ),
         Field(pattern=r"^[a-zA-Z0-9](-*[a-zA-Z0-9])*$", max_length=63, examples=["cpu"]),
     ] = None
-    """Slurm partition of these nodes; worker groups have one, others have none."""
+    """Slurm partition of these nodes; for worker groups, which need one."""
 
     zone: Annotated[Zone | None, GROUP_AGAIN_UNSAID] = None
     """Availability Zone of the nodes, by id or name; default: the network's `zone`."""
@@ -203,12 +203,12 @@ class Group(Section):
         str | None,
         Effect(
             Kind.LOSES,
-            "the nodes get the image, and lose what is on their root volumes",
+            "the nodes get the image, and lose the contents of their root volumes",
             of_cluster=True,
         ),
         Field(pattern=rf"^ami-{RESOURCE_ID}$", examples=["ami-0123456789abcdef0"]),
     ] = None
-    """Machine image made from a HyperPod image; default: the newest of HyperPod."""
+    """Machine image made from a HyperPod image; default: HyperPod's newest."""
 
     volume_gib: Annotated[int | None, NEW_NODES, Field(ge=1, le=16384)] = None
     """Size in GiB of an additional EBS volume at /opt/sagemaker on every node."""
@@ -227,10 +227,10 @@ class Group(Section):
     """Checks that nodes with GPUs pass before they take jobs; an hour or more."""
 
     scheduled_update: Annotated[ScheduledUpdate | None, IN_PLACE] = None
-    """When HyperPod brings the nodes' software up to date by itself."""
+    """When HyperPod updates the nodes' software on a schedule."""
 
     auto_patch: Annotated[AutoPatch | None, IN_PLACE] = None
-    """How HyperPod patches the nodes' image with regard to running jobs."""
+    """How HyperPod patches the nodes' image while jobs run."""
 
 
 class Cluster(Section):
@@ -241,8 +241,9 @@ class Cluster(Section):
 
     provisioning: Annotated[Literal["standard", "continuous"], OTHER_PROVISIONING] = "standard"
     """Whether the cluster waits for all nodes, or is in service with the first ones while HyperPod
-    goes on asking for the others (continuous); default: `standard`; with `edition: 2026`
-    `continuous`, where `lifecycle.mode` is not `customer`."""
+    keeps requesting the others (continuous); default: `standard`; with `edition: 2026`
+    `continuous`, where `lifecycle.mode` is not `customer`.
+    """
 
     groups: Annotated[
         tuple[Group, ...], replace(IN_PLACE, removed=NODES_GO), Field(min_length=1, max_length=100)
@@ -251,5 +252,5 @@ class Cluster(Section):
 
     @property
     def names_images(self) -> bool:
-        """Whether some group says which image its nodes have; else HyperPod takes its newest."""
+        """Whether any group specifies its image; otherwise HyperPod uses its newest."""
         return any(each.image_id for each in self.groups)

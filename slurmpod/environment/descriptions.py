@@ -20,7 +20,7 @@ from slurmpod.environment.known import Known
 from slurmpod.problems import YamlPath
 
 KEY = "[key]"
-"""The part of a path with which pydantic means a key of a mapping, not its value."""
+"""The path element by which pydantic marks a mapping's key rather than its value."""
 
 
 @cache
@@ -47,19 +47,19 @@ def _own_descriptions(section: type[BaseModel]) -> dict[str, str]:
 
 
 def description_of(path: YamlPath, root: type[BaseModel] = Environment) -> str:
-    """Return what the field at `path` means; empty where no field is, as for an entry of a list."""
+    """Return the description of the field at `path`; empty without a field, as for a list entry."""
     section = section_at(path[:-1], root) if path else None
     return descriptions(section).get(str(path[-1]), "") if section else ""
 
 
 def section_at(path: YamlPath, root: type[BaseModel] = Environment) -> type[BaseModel] | None:
-    """Return the model of the mapping at `path`, or None where there is none."""
+    """Return the model of the mapping at `path`, or None."""
     field = field_at(path, root)
     return section_in(field) if field else None
 
 
 def field_at(path: YamlPath, root: type[BaseModel] = Environment) -> FieldInfo | None:
-    """Return the type and limits of what stands at `path`, entries of lists and mappings too."""
+    """Return the type and limits of the value at `path`, also of entries of lists and mappings."""
     field: FieldInfo | None = FieldInfo.from_annotation(root)
     for part in path:
         field = _inside(field, part) if field else None
@@ -90,7 +90,7 @@ def all_sections() -> Iterator[type[BaseModel]]:
 
 
 def entry_section(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the model of a list's entries, or None where it is no list of mappings."""
+    """Return the model of a list's entries, or None if it is not a list of mappings."""
     entry = _inside(field, 0)
     return section_in(entry) if entry else None
 
@@ -110,7 +110,7 @@ def _inside(field: FieldInfo, part: str | int) -> FieldInfo | None:
 
 
 def _without_alias(field: FieldInfo) -> FieldInfo:
-    """Bring the limits of `Zone | None` to the surface: pydantic leaves them inside the union."""
+    """Return the field with the limits of `Zone | None`, which pydantic leaves inside the union."""
     kind = type_of(field)
     if get_origin(kind) is not Annotated:
         return field
@@ -120,7 +120,7 @@ def _without_alias(field: FieldInfo) -> FieldInfo:
 
 
 def expectation(field: FieldInfo) -> str:
-    """Say what `field` accepts: `a whole number from 0 to 6758`, `one of LZ4, NONE`."""
+    """Describe the accepted values: `a whole number from 0 to 6758`, `one of LZ4, NONE`."""
     kind = type_of(field)
     section = section_in(field)
     if section:
@@ -144,7 +144,7 @@ def expectation(field: FieldInfo) -> str:
 
 
 def example_of(field: FieldInfo) -> str:
-    """Return something that `field` accepts, as it is written in YAML."""
+    """Return an example value of `field`, as written in YAML."""
     choices = choices_of(field)
     if choices:
         return str(choices[0])
@@ -157,7 +157,7 @@ def example_of(field: FieldInfo) -> str:
 
 
 def choices_of(field: FieldInfo) -> tuple[Any, ...]:
-    """Return the values that `field` accepts where these are few and known; otherwise none."""
+    """Return the values that `field` accepts if they are few and known; otherwise none."""
     kind = type_of(field)
     if known := known_in(field):
         return known.fact.numbers if kind is int else known.fact.values
@@ -169,7 +169,7 @@ def choices_of(field: FieldInfo) -> tuple[Any, ...]:
 
 
 def known_in(field: FieldInfo) -> Known | None:
-    """Return what a field is known to take where AWS may extend that."""
+    """Return the known values of a field that AWS may extend."""
     return next((each for each in field.metadata if isinstance(each, Known)), None)
 
 

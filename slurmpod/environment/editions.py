@@ -1,8 +1,7 @@
-"""Editions of environment files: which defaults hold where a file says nothing.
+"""Editions of environment files: the defaults of omitted fields.
 
-What AWS recommends for new clusters changes, and files that describe clusters stay. A default that
-is no longer the right one is therefore changed by a new edition only: a file that names none has
-the defaults of the first one.
+AWS's recommendations for new clusters change, while the files of existing clusters stay. Defaults
+therefore change only with a new edition: a file that names none has the defaults of the first one.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ CHOSEN: Final[tuple[YamlPath, ...]] = (MODE, PROVISIONING)
 def with_defaults(
     edition: Edition, lifecycle: Lifecycle, cluster: Cluster
 ) -> tuple[Lifecycle, Cluster]:
-    """Return the sections with the defaults of an edition where they say nothing.
+    """Return the sections with missing values set to an edition's defaults.
 
     Continuous provisioning needs a Slurm that HyperPod configures: in customer mode the default
     stays the standard one.
@@ -42,7 +41,7 @@ def with_defaults(
 
 
 def newer_defaults(lifecycle: Lifecycle, cluster: Cluster) -> dict[YamlPath, str]:
-    """Return what the newest edition would change in sections with the defaults of the first."""
+    """Return the newest edition's changes of sections with the first one's defaults."""
     newer_lifecycle, newer_cluster = with_defaults(NEWEST, lifecycle, cluster)
     values = {
         MODE: (lifecycle.mode, newer_lifecycle.mode),

@@ -23,13 +23,13 @@ TagValue = Annotated[str, Field(max_length=256)]
 
 NEW_ENVIRONMENT = Effect(
     Kind.REPLACES,
-    "a second environment is made beside this one, which stays until it is deleted",
-    source="slurmpod: its stacks are named by it, or lie there",
+    "a second environment is created; this one stays until you delete it",
+    source="slurmpod: its stacks are named after it, or deployed there",
 )
 
 BY_ITS_DEFAULTS = Effect(
     Kind.IN_PLACE,
-    "nothing on AWS changes by itself; fields whose defaults become other ones are listed, too",
+    "nothing on AWS changes by itself; fields with changed defaults are listed, too",
 )
 
 
@@ -51,8 +51,9 @@ class Environment(Section):
     """The top of an environment file, defaults filled in."""
 
     edition: Annotated[Edition, BY_ITS_DEFAULTS] = FIRST
-    """Year whose recommendations the defaults follow: of `lifecycle.mode` and
-    `cluster.provisioning`; default: `2024`, whatever is recommended later."""
+    """Year of the recommendations for the defaults of `lifecycle.mode` and `cluster.provisioning`;
+    default: `2024`, even if AWS recommends other settings later.
+    """
 
     name: Annotated[
         str,
@@ -72,8 +73,7 @@ class Environment(Section):
     """AWS Region."""
 
     protected: Annotated[bool, IN_PLACE] = False
-    """Whether what removes or replaces something has to be confirmed, and stacks refuse to be
-    deleted."""
+    """Whether removals and replacements must be confirmed, and stacks refuse to be deleted."""
 
     tags: Annotated[dict[TagKey, TagValue], IN_PLACE, Field(max_length=40)] = Field(
         default_factory=dict
@@ -84,7 +84,7 @@ class Environment(Section):
     """Where the cluster lives."""
 
     storage: Annotated[Storage, IN_PLACE] = Field(default_factory=Storage.model_construct)
-    """What its nodes share."""
+    """Shared storage of its nodes."""
 
     cluster: Annotated[Cluster, IN_PLACE]
     """Its instance groups."""
@@ -93,16 +93,16 @@ class Environment(Section):
     """Its scheduler."""
 
     lifecycle: Annotated[Lifecycle, IN_PLACE] = Field(default_factory=Lifecycle.model_construct)
-    """How its nodes are set up."""
+    """Setup of its nodes."""
 
     checks: Annotated[Checks | None, CONTROLLER_LATER] = None
-    """What is checked of idle nodes, and how often; default: nothing."""
+    """Checks of idle nodes, and how often they run; default: none."""
 
     access: Annotated[Access, IN_PLACE] = Field(default_factory=Access.model_construct)
-    """Who may use it."""
+    """Users and access."""
 
     identity: Annotated[Identity, IN_PLACE] = Field(default_factory=Identity.model_construct)
-    """What its nodes may do."""
+    """Permissions of its nodes."""
 
     monitoring: Annotated[
         Monitoring | None,
@@ -110,12 +110,12 @@ class Environment(Section):
             IN_PLACE,
             removed=Effect(
                 Kind.IN_PLACE,
-                "people are told as before until you delete the stacks monitoring and "
+                "people are notified as before until you delete the stacks monitoring and "
                 "cluster-watch",
             ),
         ),
     ] = None
-    """What is watched, and who is told; default: nothing."""
+    """Alarms, metrics and notifications; default: none."""
 
     budget: Annotated[
         Budget | None,
@@ -123,14 +123,14 @@ class Environment(Section):
             IN_PLACE,
             removed=Effect(
                 Kind.IN_PLACE,
-                "where nothing else is watched, the stack monitoring stays, and tells",
+                "if there is no other monitoring, the stack monitoring stays and keeps notifying",
             ),
         ),
     ] = None
-    """What it may cost; default: no limit is watched."""
+    """Budget; default: none."""
 
     services: Annotated[Services, IN_PLACE] = Field(default_factory=Services.model_construct)
-    """What SageMaker runs beside it; default: nothing."""
+    """SageMaker services beside the cluster; default: none."""
 
     suppress: Annotated[tuple[Suppression, ...], NOTHING] = ()
     """Warnings that are known and accepted."""
@@ -140,9 +140,9 @@ class Environment(Section):
         return self.in_its_edition()
 
     def in_its_edition(self) -> Self:
-        """Return the environment with the defaults of its edition, which then count as written.
+        """Return the environment with its edition's defaults, which then count as written.
 
-        So the record of a deployment says them, too.
+        So deployment records include them.
         """
         if self.edition == FIRST:
             return self

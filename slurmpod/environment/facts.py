@@ -1,7 +1,7 @@
-"""What AWS has, as far as this version of slurmpod knows: `data/facts.csv`.
+"""Facts about AWS known to this version of slurmpod: `data/facts.csv`.
 
-A fact has a date and a source, and says where AWS publishes it in a form that programs read:
-`make facts` compares it there. What is newer passes with a warning (rule NEW-001).
+A fact has a date and a source, and says where AWS publishes it in a form that programs read: `make
+facts` compares it there. Newer values pass with a warning (rule NEW-001).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from slurmpod.value import Value
 FACTS_FILE = Path(__file__).parents[1] / "data" / "facts.csv"
 
 TABLE = "file:"
-"""What the values of a fact begin with that has a file for them, beside the table of facts."""
+"""Prefix of a fact's values that refers to a separate file beside the table of facts."""
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -26,11 +26,11 @@ MONTHS = (
 
 
 class Fact(Value):
-    """Values that AWS has, and when that was so.
+    """Values that AWS has, as of a date.
 
-    `left_out` are values that AWS has, too, and slurmpod knows nothing about. `form` is that of
-    values which AWS may add; `table` the file that holds the values; `checked_against` says where
-    AWS publishes them, as `tools.facts` reads it, or nothing.
+    `left_out` are further values of AWS that slurmpod does not support. `form` is that of values
+    which AWS may add; `table` the file that holds the values; `checked_against` says where AWS
+    publishes them, as `tools.facts` reads it, or nothing.
     """
 
     name: str
@@ -44,18 +44,18 @@ class Fact(Value):
 
     @property
     def when(self) -> str:
-        """The date as sentences have it: November 2026."""
+        """The date in words: November 2026."""
         year, month = self.as_of.split("-")
         return f"{MONTHS[int(month) - 1]} {year}"
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The values, where they are numbers."""
+        """The values as numbers."""
         return tuple(map(int, self.values))
 
 
 def fact(name: str) -> Fact:
-    """Return the fact of this name; a name that the table lacks is a mistake in this program."""
+    """Return the fact of this name; a name missing from the table is a bug in slurmpod."""
     return facts()[name]
 
 

@@ -16,11 +16,11 @@ MaintenanceWindow = Annotated[
 """Weekday from 1 (Monday) to 7, hour and minute in UTC."""
 
 OnDelete = Literal["retain", "delete"]
-"""What becomes of data when their stack is deleted or they are replaced."""
+"""What happens to the data when the stack is deleted or the file system replaced."""
 
 
 class StorageType(StrEnum):
-    """What a Lustre file system stores on."""
+    """Storage medium of a Lustre file system."""
 
     SSD = "SSD"
     HDD = "HDD"
@@ -39,5 +39,6 @@ class Backups(Section):
     """When the daily backup begins, in UTC; default: FSx chooses."""
 
     copy_tags: Annotated[bool, IN_PLACE] = False
-    """Whether backups get the tags of the file system. For Lustre only from its creation on: a
-    change replaces the file system by an empty one."""
+    """Whether backups get the tags of the file system. For Lustre it is fixed at creation: a change
+    replaces the file system with an empty one.
+    """

@@ -1,4 +1,4 @@
-"""The `identity` section: the roles of the nodes, and what they may use beside the environment."""
+"""The `identity` section: roles of the nodes, and further resources that they may use."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from slurmpod.environment.base import IN_PLACE, NOTHING, Effect, Kind, Section
 from slurmpod.environment.names import BucketName, KmsKeyArn, SecretArn
 
 MANAGED_POLICIES_OF_A_ROLE = 10
-"""What a role takes by default; an account can have twice as many (IAM user guide, quotas)."""
+"""Default quota of a role; an account can have twice as many (IAM user guide, quotas)."""
 
 RoleArn = Annotated[
     str,
@@ -28,9 +28,7 @@ PolicyFile = Annotated[
     str, Field(pattern=r"^[^\x00]+$", max_length=1024, examples=["policies/boundary.json"])
 ]
 
-ROLES_IN_PLACE = Effect(
-    Kind.IN_PLACE, "roles are changed in place; it holds for nodes that run, too"
-)
+ROLES_IN_PLACE = Effect(Kind.IN_PLACE, "roles are changed in place, for running nodes, too")
 
 
 class DataBucket(Section):
@@ -44,13 +42,13 @@ class DataBucket(Section):
         ROLES_IN_PLACE,
         Field(pattern=r"^[A-Za-z0-9!_.'()/-]+/$", max_length=900, examples=["datasets/"]),
     ] = None
-    """Only what is below; ends with a slash. Default: the whole bucket."""
+    """Only objects below this prefix, which ends with a slash; default: the whole bucket."""
 
     access: Annotated[Literal["read", "write"], ROLES_IN_PLACE] = "read"
-    """Whether nodes only read objects, or create and delete them, too."""
+    """Whether nodes only read objects, or also create and delete them."""
 
     kms_key_arn: Annotated[KmsKeyArn | None, ROLES_IN_PLACE] = None
-    """Key of the bucket, where it has one of yours."""
+    """Key of the bucket, if it has your own."""
 
 
 class JobSecret(Section):
@@ -60,25 +58,26 @@ class JobSecret(Section):
     """Secret in Secrets Manager; its text becomes a variable of the job."""
 
     secret_kms_key_arn: Annotated[KmsKeyArn | None, ROLES_IN_PLACE] = None
-    """Key of the secret, which nodes then may use to read it; default: AWS's own key."""
+    """Key of the secret, which nodes are then allowed to use; default: AWS's own key."""
 
 
 class PermissionsBoundary(Section):
-    """The most that roles of this environment can ever be allowed."""
+    """Upper bound of the permissions of this environment's roles."""
 
     policy_arn: Annotated[PolicyArn, ROLES_IN_PLACE]
     """The managed policy that bounds them."""
 
     policy_file: Annotated[PolicyFile | None, NOTHING] = None
-    """A copy of its document as JSON, relative to this file; when written, slurmpod checks that it
-    lets nodes do what they must."""
+    """A copy of its document as JSON, relative to this file; if given, slurmpod checks that it
+    allows everything that nodes need.
+    """
 
 
 class ExistingRoles(Section):
     """Existing roles for the nodes, in place of slurmpod's own."""
 
     controller: Annotated[RoleArn, IN_PLACE]
-    """Role of the controller, and of all groups that have none below."""
+    """Role of the controller, and of groups without a role below."""
 
     login: Annotated[RoleArn | None, IN_PLACE] = None
     """Role of login groups; default: that of the controller."""
@@ -87,19 +86,20 @@ class ExistingRoles(Section):
     """Role of worker groups; default: that of the controller."""
 
     policy_files: Annotated[tuple[PolicyFile, ...], NOTHING] = ()
-    """Copies of the policies of these roles as JSON, relative to this file; when written, slurmpod
-    checks that they suffice."""
+    """Copies of the policies of these roles as JSON, relative to this file; if given, slurmpod
+    checks that they suffice.
+    """
 
 
 class Identity(Section):
-    """Roles of nodes: what the environment needs, and what is added here."""
+    """Roles of nodes, and permissions beyond what the environment needs."""
 
     roles: Annotated[
         Literal["one", "per_role"],
         Effect(
             Kind.IN_PLACE,
-            "groups get new roles; until the cluster has taken them over, minutes after the old "
-            "ones are gone, nodes that run cannot call AWS",
+            "groups get new roles; running nodes cannot call AWS from the deletion of the old "
+            "ones until the cluster uses the new ones, which takes minutes",
         ),
     ] = "one"
     """One role for all instance groups, or one each for controller, login and worker groups, with
@@ -109,13 +109,13 @@ class Identity(Section):
         ExistingRoles | None,
         Effect(
             Kind.IN_PLACE,
-            "groups get these roles; those that slurmpod made stay until their stack is deleted",
+            "groups get these roles; those that slurmpod created stay until their stack is deleted",
         ),
     ] = None
     """Roles of your own, in place of new ones."""
 
     permissions_boundary: Annotated[PermissionsBoundary | None, ROLES_IN_PLACE] = None
-    """The most that any role of this environment can be allowed."""
+    """Permissions boundary of every role of this environment."""
 
     data_buckets: Annotated[tuple[DataBucket, ...], ROLES_IN_PLACE, Field(max_length=30)] = ()
     """Buckets that nodes and jobs use, beside those that the environment mounts."""
@@ -138,7 +138,7 @@ class Identity(Section):
     """Repositories of this account's ECR from which nodes pull container images."""
 
     job_secrets: Annotated[tuple[JobSecret, ...], ROLES_IN_PLACE, Field(max_length=30)] = ()
-    """Secrets that jobs read when they start. Whoever runs jobs can read them."""
+    """Secrets that jobs read when they start. Anyone who can run jobs can read them."""
 
     policy_arns: Annotated[tuple[PolicyArn, ...], ROLES_IN_PLACE, Field(max_length=20)] = ()
     """Further managed policies for the roles of the nodes."""

@@ -1,7 +1,7 @@
 """Users and groups that HyperPod's image has."""
 
 IMAGE_USER = "ubuntu"
-"""The user of HyperPod's image, in whose name people without one of their own work."""
+"""The default user of HyperPod's image, for people without a separate user."""
 
 IMAGE_USER_ID = 1000
 

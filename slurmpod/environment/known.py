@@ -1,7 +1,7 @@
 """Fields whose values AWS may extend: those that are known, and others of their form.
 
-A value that is not known passes here, with a warning by rule NEW-001. One letter away from a known
-one it is mistyped, and an error.
+An unknown value passes here, with a warning by rule NEW-001. If it is one letter away from a known
+one, it is a typo and an error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NOT_OF_THE_FORM = "not_of_the_form"
 
 
 class Known(Value):
-    """What a field is known to take, as a part of its type: the name of a fact."""
+    """Known values of a field, as a part of its type: the name of a fact."""
 
     name: str
 
@@ -32,13 +32,13 @@ class Known(Value):
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Return the schema of the field, with a look at the form of the value."""
+        """Return the schema of the field, with a check of the value's form."""
         return core_schema.no_info_after_validator_function(self._checked, handler(source))
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """Return the known values, which editors offer, and what others may be."""
+        """Return the known values, which editors suggest, and the form of others."""
         found = handler(schema)
         kinds = found.get("anyOf", [found])
         others = next(each for each in kinds if each.get("type") in ("string", "integer"))
@@ -51,7 +51,7 @@ class Known(Value):
     def _checked(self, value: str | int | None) -> str | int | None:
         if value is None or self.knows(value) or self._may_be_new(str(value)):
             return value
-        raise PydanticCustomError(NOT_OF_THE_FORM, "the value has no form that AWS uses")
+        raise PydanticCustomError(NOT_OF_THE_FORM, "the value does not have a form that AWS uses")
 
     def knows(self, value: str | int) -> bool:
         """Return whether a value is one of those that are known."""

@@ -1,4 +1,4 @@
-"""The `lifecycle` section: how nodes are set up when they start."""
+"""The `lifecycle` section: setup of nodes when they start."""
 
 from dataclasses import replace
 from typing import Annotated, Final, Literal
@@ -18,19 +18,20 @@ from slurmpod.environment.base import (
 )
 
 USUAL_ARCHITECTURE: Final = "x86_64"
-"""Processors that an artefact is for where nothing else is said."""
+"""Default processor architecture of an artefact."""
 
 LifecycleMode = Literal["customer", "extended", "managed"]
 """Who sets up Slurm: our scripts, HyperPod and then our scripts, or HyperPod alone."""
 
 OTHER_MODE = Effect(
     Kind.LOSES,
-    "changed in place, and running jobs go on; there is no way back to customer: HyperPod writes "
-    "slurm.conf by the request from then on, and nodes that run keep what their scripts did",
+    "changed in place, and running jobs go on; there is no way back to customer: from then on "
+    "HyperPod writes slurm.conf from the request, and running nodes keep the results of their "
+    "scripts",
     of_cluster=True,
     source=MIGRATION_GUIDE,
-    doubt="there the groups keep their OnCreate scripts; that they get others, or none, in the "
-    "same update is not told of",
+    doubt="in the guide the groups keep their OnCreate scripts; it does not cover changing or "
+    "removing them in the same update",
 )
 
 HookPath = Annotated[
@@ -72,7 +73,7 @@ class Artefact(Section):
     Slurm's PAM module."""
 
     architecture: Annotated[Literal["x86_64", "arm64"], BY_SCRIPTS] = USUAL_ARCHITECTURE
-    """Processors that it is for."""
+    """Processor architecture that it is for."""
 
     url: Annotated[
         str,
@@ -83,7 +84,7 @@ class Artefact(Section):
             examples=["https://downloads.example.com/enroot_4.0.1-1_amd64.deb"],
         ),
     ]
-    """Where it is published: a Debian package."""
+    """URL of the Debian package."""
 
     sha256: Annotated[str, BY_SCRIPTS, Field(pattern=r"^[0-9a-f]{64}$", examples=["ab" * 32])]
     """SHA-256 of the file, in hexadecimal digits."""
@@ -122,23 +123,27 @@ class Lifecycle(Section):
     and clock. A worker that fails drains itself, with the reason."""
 
     containers: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = False
-    """Docker on all nodes, and enroot with pyxis for `srun --container-image`; an installation in
-    the image is kept."""
+    """Docker on all nodes, and enroot with pyxis for `srun --container-image`; an existing
+    installation in the image is kept.
+    """
 
     rotate_logs: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = True
-    """Rotate the logs of Slurm and of these scripts before they fill the root volume."""
+    """Rotate the logs of Slurm and of the lifecycle scripts, so that they do not fill the root
+    volume.
+    """
 
     motd: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = False
-    """Greet people who log in with the cluster's name, its partitions and its folders."""
+    """Show the cluster's name, partitions and folders at login."""
 
     artefacts: Annotated[
         tuple[Artefact, ...], replace(BY_SCRIPTS, removed=STAYS), Field(max_length=16)
     ] = ()
     """Packages for nodes whose image lacks them. `slurmpod artefacts mirror` copies them into the
-    environment's bucket, for networks without a way out."""
+    environment's bucket, for networks without internet access.
+    """
 
     bucket_on_delete: Annotated[Literal["retain", "delete"], GUARD] = "retain"
-    """What becomes of the bucket with the scripts when its stack is deleted."""
+    """What happens to the bucket with the scripts when its stack is deleted."""
 
 
 READ_BY_SCRIPTS = tuple(
@@ -146,4 +151,4 @@ READ_BY_SCRIPTS = tuple(
     for name, field in Lifecycle.model_fields.items()
     if effect_of(field).meaning == BY_SCRIPTS.meaning
 )
-"""Keys of the `lifecycle` section that are there for slurmpod's own scripts."""
+"""Keys of the `lifecycle` section that only slurmpod's own scripts implement."""

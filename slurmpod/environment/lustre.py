@@ -39,13 +39,13 @@ LINK_AGAIN = Effect(
 NEW_ONE_UNSAID = replace(
     FILE_SYSTEM_AGAIN,
     source="",
-    doubt="UpdateFileSystem does not take it for Lustre, and CloudFormation's reference does not "
-    "say that it makes a new file system: the deployment may fail instead",
+    doubt="UpdateFileSystem does not accept it for Lustre, and CloudFormation's reference does "
+    "not say that it creates a new file system: the deployment may fail instead",
 )
 
 
 class ExistingLustre(Section):
-    """An FSx for Lustre file system that is there already."""
+    """An existing FSx for Lustre file system."""
 
     id: Annotated[FileSystemId, OTHER_FILE_SYSTEM]
     """Id of the file system."""
@@ -57,7 +57,7 @@ class ExistingLustre(Section):
 
 
 class DataRepository(Section):
-    """A folder of the file system that FSx keeps in step with a prefix of an S3 bucket."""
+    """A folder of the file system that FSx synchronizes with a prefix of an S3 bucket."""
 
     path: Annotated[
         str, LINK_AGAIN, Field(pattern=r"^(/[^/\s]+)+$|^/$", max_length=4096, examples=["/data"])
@@ -72,7 +72,7 @@ class DataRepository(Section):
     """Bucket and prefix."""
 
     import_events: Annotated[RepositoryEvents, IN_PLACE] = ("NEW", "CHANGED", "DELETED")
-    """Changes in the bucket that show in the folder."""
+    """Changes in the bucket that appear in the folder."""
 
     export_events: Annotated[RepositoryEvents, IN_PLACE] = ()
     """Changes in the folder that are written to the bucket."""
@@ -87,7 +87,7 @@ class DataRepository(Section):
 
 
 class RootSquash(Section):
-    """Makes root on nodes an ordinary user of the file system."""
+    """Maps root on nodes to an ordinary user of the file system."""
 
     user: Annotated[
         str, IN_PLACE, Field(pattern=r"^[0-9]{1,10}:[0-9]{1,10}$", examples=["65534:65534"])
@@ -100,7 +100,7 @@ class RootSquash(Section):
         IN_PLACE,
         Field(max_length=64),
     ] = ()
-    """Network ids of clients, or ranges of them, on which root stays root."""
+    """Network ids of clients, or ranges of them, that are exempt."""
 
 
 class Lustre(Section):
@@ -115,7 +115,9 @@ class Lustre(Section):
     deployment_type: Annotated[str, Known("storage.lustre.deployment_type"), FILE_SYSTEM_AGAIN] = (
         "PERSISTENT_2"
     )
-    """How FSx keeps the data: replicated and with the newest features, older, or not at all."""
+    """Generation of the file system: replicated with the newest features, replicated and older, or
+    not replicated.
+    """
 
     storage_type: Annotated[StorageType, NEW_ONE_UNSAID, Field(strict=False)] = StorageType.SSD
     """SSD, HDD (PERSISTENT_1), or INTELLIGENT_TIERING (PERSISTENT_2; grows and shrinks)."""
@@ -149,7 +151,7 @@ class Lustre(Section):
             IN_PLACE,
             less=Effect(
                 Kind.REFUSED,
-                "FSx refuses: the throughput of INTELLIGENT_TIERING can only become more",
+                "FSx refuses: the throughput of INTELLIGENT_TIERING can only grow",
                 source="FSx API reference, UpdateFileSystemLustreConfiguration, ThroughputCapacity",
             ),
         ),
@@ -162,8 +164,8 @@ class Lustre(Section):
         int | None,
         Effect(
             Kind.IN_PLACE,
-            "changed in place; what the cache held is read anew from slower storage; FSx refuses "
-            "to make it larger or smaller by less than 10 percent",
+            "changed in place; cached data is read again from slower storage; FSx refuses to "
+            "grow or shrink it by less than 10 percent",
         ),
         Field(ge=0),
     ] = None
@@ -176,7 +178,7 @@ class Lustre(Section):
     compression: Annotated[
         str,
         Known("storage.lustre.compression"),
-        Effect(Kind.IN_PLACE, "changed in place; counts for new data"),
+        Effect(Kind.IN_PLACE, "changed in place; applies to new data"),
     ] = "LZ4"
     """Compression of new data on the servers."""
 
@@ -185,10 +187,10 @@ class Lustre(Section):
         Known("storage.lustre.version"),
         Effect(
             Kind.IN_PLACE,
-            "upgraded in place; all clients must be unmounted for it",
+            "upgraded in place; all clients must unmount it first",
             less=Effect(
                 Kind.REFUSED,
-                "FSx refuses: an older version cannot be installed",
+                "FSx refuses: a version cannot be downgraded",
                 source="FSx API reference, UpdateFileSystem, FileSystemTypeVersion",
             ),
         ),
@@ -201,8 +203,8 @@ class Lustre(Section):
             IN_PLACE,
             less=Effect(
                 Kind.REFUSED,
-                "FSx refuses: metadata operations can only become more; where FSx chooses, it has "
-                "some for the capacity or the throughput",
+                "FSx refuses: metadata operations can only grow; if FSx chooses, they follow "
+                "from the capacity or the throughput",
                 source="FSx API reference, UpdateFileSystemLustreMetadataConfiguration",
             ),
         ),
@@ -229,11 +231,11 @@ class Lustre(Section):
         replace(
             IN_PLACE,
             removed=Effect(
-                Kind.IN_PLACE, "root stays squashed: write the user 0:0 first to turn it off"
+                Kind.IN_PLACE, "root squash stays on: set the user to 0:0 first to turn it off"
             ),
         ),
     ] = None
-    """Makes root on nodes an ordinary user of the file system."""
+    """Maps root on nodes to an ordinary user of the file system."""
 
     data_repositories: Annotated[
         tuple[DataRepository, ...],
@@ -242,14 +244,14 @@ class Lustre(Section):
         ),
         Field(max_length=8),
     ] = ()
-    """Folders that are kept in step with S3 buckets."""
+    """Folders that are synchronized with S3 buckets."""
 
     on_delete: Annotated[OnDelete, GUARD] = "retain"
-    """What becomes of the data when the stack is deleted or the file system replaced."""
+    """What happens to the data when the stack is deleted or the file system replaced."""
 
 
 class AdditionalLustre(Lustre):
-    """One more FSx for Lustre file system."""
+    """An additional FSx for Lustre file system."""
 
     name: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""The `monitoring` and `budget` sections: what is watched, and who is told."""
+"""The `monitoring` and `budget` sections: alarms, metrics and notifications."""
 
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -22,16 +22,16 @@ EmailAddress = Annotated[
 
 OTHER_BUDGET = Effect(
     Kind.REPLACES,
-    "a new budget takes the place of the old one, whose history goes with it",
+    "a new budget replaces the old one, whose history is lost",
     source=REPLACEMENT,
 )
 NEW_ADDRESSES_CONFIRM = Effect(
-    Kind.IN_PLACE, "changed in place; new e-mail addresses have to confirm first"
+    Kind.IN_PLACE, "changed in place; new e-mail addresses must be confirmed first"
 )
 
 
 class Subscribers(Section):
-    """Who gets the messages of one severity."""
+    """Recipients of one severity."""
 
     emails: Annotated[tuple[EmailAddress, ...], NEW_ADDRESSES_CONFIRM, Field(max_length=20)] = ()
     """E-mail addresses; each gets a link to confirm first."""
@@ -51,7 +51,7 @@ class Subscribers(Section):
         IN_PLACE,
         Field(max_length=20),
     ] = ()
-    """Web addresses that take the messages of SNS."""
+    """HTTPS endpoints that receive SNS messages."""
 
 
 class Notify(Section):
@@ -60,17 +60,17 @@ class Notify(Section):
     critical: Annotated[Subscribers, NEW_ADDRESSES_CONFIRM] = Field(
         default_factory=Subscribers.model_construct
     )
-    """Needs action now: the cluster failed, nodes fail, storage is full."""
+    """Needs immediate action: the cluster failed, nodes fail, storage is full."""
 
     warning: Annotated[Subscribers, NEW_ADDRESSES_CONFIRM] = Field(
         default_factory=Subscribers.model_construct
     )
-    """What can wait until tomorrow: a node was replaced, storage fills up."""
+    """Can wait until tomorrow: a node was replaced, storage is filling up."""
 
     info: Annotated[Subscribers, NEW_ADDRESSES_CONFIRM] = Field(
         default_factory=Subscribers.model_construct
     )
-    """What is good to know: the cluster was updated, nodes were added."""
+    """For information: the cluster was updated, nodes were added."""
 
 
 class Alarms(Section):
@@ -97,7 +97,7 @@ class Prometheus(Section):
 
     retention_days: Annotated[
         int,
-        replace(IN_PLACE, less=Effect(Kind.LOSES, "metrics that are older are deleted")),
+        replace(IN_PLACE, less=Effect(Kind.LOSES, "older metrics are deleted")),
         Field(ge=1, le=1095),
     ] = 150
     """Days for which metrics are kept."""
@@ -106,7 +106,7 @@ class Prometheus(Section):
         KmsKeyArn | None,
         Effect(
             Kind.REPLACES,
-            "a new, empty workspace is made, the old one is kept, and costs",
+            "a new, empty workspace is created; the old one is kept and still billed",
             source=REPLACEMENT,
         ),
     ] = None
@@ -126,7 +126,7 @@ class Grafana(Section):
             IN_PLACE,
             less=Effect(
                 Kind.REFUSED,
-                "Grafana does not go back to an older version",
+                "Grafana cannot be downgraded",
                 source="Grafana API reference, UpdateWorkspaceConfiguration, grafanaVersion",
             ),
         ),
@@ -137,7 +137,7 @@ class Grafana(Section):
 UPDATED_EXTENSION = "API reference, UpdateClusterExtension"
 HYPERPOD_KEEPS = Effect(
     Kind.REFUSED,
-    "an update keeps what it leaves out: remove `observability`, deploy, and write it anew",
+    "an update cannot unset a value: remove `observability`, deploy, then add it again",
     source=UPDATED_EXTENSION,
 )
 
@@ -145,8 +145,8 @@ HYPERPOD_KEEPS = Effect(
 class Observability(Section):
     """HyperPod's own collector of metrics, its cluster extension `sagemaker-observability`.
 
-    It is on every node without lifecycle scripts, and needs no package from the internet. Settings
-    that are not here keep HyperPod's defaults.
+    It runs on every node without lifecycle scripts, and needs no package from the internet. Other
+    settings keep HyperPod's defaults.
     """
 
     version: Annotated[
@@ -155,12 +155,13 @@ class Observability(Section):
             IN_PLACE,
             less=Effect(
                 Kind.REFUSED,
-                "HyperPod does not go back to an earlier version",
+                "HyperPod does not install an earlier version",
                 source=UPDATED_EXTENSION,
             ),
         ),
     ] = None
-    """Version of the extension; default: the newest when it is installed, which then stays."""
+    """Version of the extension; default: the newest at the time of installation, which then stays.
+    """
 
     remote_write_url: Annotated[
         Annotated[
@@ -183,36 +184,35 @@ class Observability(Section):
     default: CloudWatch."""
 
     node_metrics: Annotated[Literal["BASIC", "ADVANCED"], IN_PLACE] = "BASIC"
-    """How much is collected of processors, memory, disks and network."""
+    """Level of detail for processors, memory, disks and network."""
 
     nccl_metrics: Annotated[bool, IN_PLACE] = False
-    """Whether collective communication of jobs is measured, too."""
+    """Whether collective communication of jobs is measured."""
 
 
 class Monitoring(Section):
-    """What is watched beside Slurm itself."""
+    """Alarms, metrics, logs and dashboards of the environment."""
 
     notify: Annotated[Notify, IN_PLACE] = Field(default_factory=Notify.model_construct)
-    """Who is told, by severity."""
+    """Recipients by severity."""
 
     alarms: Annotated[Alarms, IN_PLACE] = Field(default_factory=Alarms.model_construct)
     """Limits that trigger a notification."""
 
     log_retention_days: Annotated[
         RetentionDays,
-        replace(IN_PLACE, less=Effect(Kind.LOSES, "logs that are older are deleted")),
+        replace(IN_PLACE, less=Effect(Kind.LOSES, "older logs are deleted")),
         Field(examples=[90]),
     ] = 90
     """Days after which the logs of the nodes are deleted."""
 
     kms_key_arn: Annotated[
         KmsKeyArn | None,
-        Effect(
-            Kind.IN_PLACE, "encrypts what comes from now on; what is there still needs the old key"
-        ),
+        Effect(Kind.IN_PLACE, "encrypts new data; existing data still needs the old key"),
     ] = None
-    """Key for topics and logs, whose policy lets the services use it; default: slurmpod makes
-    one."""
+    """Key for topics and logs, whose policy must let the services use it; default: slurmpod creates
+    one.
+    """
 
     dashboard: Annotated[bool, IN_PLACE] = True
     """A dashboard in CloudWatch."""
@@ -222,7 +222,7 @@ class Monitoring(Section):
         replace(
             NEW_NODES,
             removed=Effect(
-                Kind.LOSES, "there are no new metrics; the workspace is kept, and costs"
+                Kind.LOSES, "no new metrics are collected; the workspace is kept and still billed"
             ),
         ),
     ] = None
@@ -232,7 +232,10 @@ class Monitoring(Section):
         Grafana | None,
         replace(
             IN_PLACE,
-            removed=Effect(Kind.LOSES, "the workspace is kept, and costs, but slurmpod forgets it"),
+            removed=Effect(
+                Kind.LOSES,
+                "the workspace is kept and still billed, but slurmpod no longer manages it",
+            ),
         ),
     ] = None
     """Dashboards for these metrics; needs `prometheus`."""
@@ -241,7 +244,9 @@ class Monitoring(Section):
         Observability | None,
         replace(
             IN_PLACE,
-            removed=Effect(Kind.IN_PLACE, "the collector is removed from the nodes; metrics stay"),
+            removed=Effect(
+                Kind.IN_PLACE, "the collector is removed from the nodes; existing metrics stay"
+            ),
         ),
     ] = None
     """HyperPod's own collector of metrics, with continuous provisioning only; default: none."""

@@ -1,4 +1,4 @@
-"""Texts with a form of their own that several sections use: ARNs, ids, zones, tags."""
+"""Formats that several sections use: ARNs, ids, zones, tags."""
 
 import re
 from typing import Annotated
@@ -12,7 +12,7 @@ ZONE_ID_PATTERN = r"[a-z]{3,6}[0-9](-[a-z]{3}[0-9])?-az[0-9]{1,2}"
 """Those of Local Zones name a place in the middle: us-east-1-dfw-2a, use1-dfw2-az1."""
 
 RESOURCE_ID = "([0-9a-f]{8}|[0-9a-f]{17})"
-"""What follows the kind in the ids of EC2: long ones, and short ones of before 2018."""
+"""The part of EC2 ids after the type: long, or short before 2018."""
 
 Zone = Annotated[
     str, Field(pattern=f"^({ZONE_NAME_PATTERN}|{ZONE_ID_PATTERN})$", examples=["usw2-az2"])
@@ -59,12 +59,12 @@ MountPath = Annotated[
 
 
 def partition_of_arn(arn: str) -> str:
-    """Return the part of AWS in which a resource is, such as `aws` or `aws-cn`."""
+    """Return the partition of a resource, such as `aws` or `aws-cn`."""
     return arn.split(":")[1]
 
 
 def service_of_arn(arn: str) -> str:
-    """Return the service that a resource is of, such as `kms`."""
+    """Return the service of a resource, such as `kms`."""
     return arn.split(":")[2]
 
 
@@ -90,7 +90,7 @@ def is_zone_id(zone: str) -> bool:
 
 
 class InAccount:
-    """Something in an account and a Region, which names resources there."""
+    """An account and a Region, for naming resources in them."""
 
     aws_partition: str
     region: str
@@ -101,7 +101,7 @@ class InAccount:
         return f"arn:{self.aws_partition}:{service}:{self.region}:{self.account}:{resource}"
 
     def bucket_arn(self, bucket: str) -> str:
-        """Return the ARN of a bucket; those of its objects begin with it."""
+        """Return the ARN of a bucket, the prefix of its objects' ARNs."""
         return f"arn:{self.aws_partition}:s3:::{bucket}"
 
     def service(self, name: str) -> str:

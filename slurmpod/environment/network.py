@@ -41,9 +41,10 @@ SERVICES_WITHOUT_POLICIES = frozenset(
         "workspaces",
     }
 )
-"""Those of which the AWS PrivateLink guide said that their endpoints take no policy, in the last
-version that was published as a repository (2022). AWS refuses an endpoint whose policy its service
-does not know; some of these may know one by now."""
+"""Services whose endpoints take no policy according to the AWS PrivateLink guide, in its last
+version published as a repository (2022). AWS refuses an endpoint whose policy its service does not
+know; some of these may support one by now.
+"""
 
 
 @cache
@@ -60,14 +61,16 @@ LARGEST_VPC_PREFIX = 16
 """AWS refuses larger VPCs (VPC user guide, VPC CIDR blocks)."""
 
 SMALLEST_VPC_PREFIX = 24
-"""Ours: half of a VPC is the nodes' subnet, and a smaller one has no room for a cluster."""
+"""slurmpod's limit: half of a VPC is the nodes' subnet, and a smaller one has no room for a
+cluster.
+"""
 
 RetentionDays = Annotated[int, Known("logs.retention_days")]
 """What CloudWatch Logs accepts; known up to five years."""
 
 
 def _sized_for_a_vpc(cidr: IPv4Network) -> IPv4Network:
-    """Refuse here what `resolve` could not divide into subnets."""
+    """Refuse ranges that `resolve` cannot divide into subnets."""
     if LARGEST_VPC_PREFIX <= cidr.prefixlen <= SMALLEST_VPC_PREFIX:
         return cidr
     raise PydanticCustomError("vpc_size", "the VPC has a size that cannot be used")
@@ -86,7 +89,7 @@ NETWORK_AGAIN = Effect(
 
 
 class OtherZone(Section):
-    """One more zone with a private subnet, for the groups that are placed there."""
+    """An additional zone with a private subnet, for the groups placed there."""
 
     zone: Annotated[Zone, NETWORK_AGAIN]
     """The Availability Zone, by id or name."""
@@ -96,10 +99,10 @@ class OtherZone(Section):
 
 
 class FlowLogs(Section):
-    """The record of who talked to whom in the VPC, in CloudWatch Logs."""
+    """Flow logs of the VPC, in CloudWatch Logs."""
 
     traffic: Annotated[Literal["ALL", "REJECT", "NONE"], IN_PLACE] = "ALL"
-    """What is recorded; NONE switches flow logs off."""
+    """Traffic to record; NONE turns flow logs off."""
 
     retention_days: Annotated[
         RetentionDays,
@@ -109,7 +112,7 @@ class FlowLogs(Section):
     """Days after which entries are deleted."""
 
     kms_key_arn: Annotated[KmsKeyArn | None, IN_PLACE] = None
-    """Key for the log group, whose policy lets CloudWatch Logs use it; default: AWS's own."""
+    """Key for the log group, whose policy must let CloudWatch Logs use it; default: AWS's own."""
 
 
 class ExistingSubnet(Section):
@@ -126,11 +129,11 @@ class ExistingSubnet(Section):
     """Its Availability Zone, by id or name."""
 
     cidr: Annotated[SubnetCidr | None, NOTHING] = None
-    """Its addresses; when written, slurmpod checks that the nodes have room in it."""
+    """Its addresses; if given, slurmpod checks that they suffice for the nodes."""
 
 
 class ExistingNetwork(Section):
-    """A VPC that is there already; slurmpod changes nothing in it that it did not make."""
+    """An existing VPC; slurmpod changes nothing in it that it did not create."""
 
     vpc_id: Annotated[
         str,
@@ -143,7 +146,7 @@ class ExistingNetwork(Section):
         tuple[ExistingSubnet, ...],
         replace(
             IN_PLACE,
-            removed=Effect(Kind.IN_PLACE, "it is used no more; groups in it must go first"),
+            removed=Effect(Kind.IN_PLACE, "it is no longer used; remove its groups first"),
         ),
         Field(min_length=1, max_length=16),
     ]
@@ -159,7 +162,7 @@ class ExistingNetwork(Section):
         ),
         Field(max_length=5),
     ] = ()
-    """Security groups of nodes and file systems; default: slurmpod makes one in the VPC."""
+    """Security groups of nodes and file systems; default: slurmpod creates one in the VPC."""
 
     route_table_ids: Annotated[
         tuple[
@@ -167,17 +170,17 @@ class ExistingNetwork(Section):
         ],
         IN_PLACE,
     ] = ()
-    """Route tables of the subnets, when slurmpod shall make an S3 gateway endpoint for them."""
+    """Route tables of the subnets, for which slurmpod creates an S3 gateway endpoint."""
 
     has_endpoints: Annotated[bool, NOTHING] = False
-    """Whether the VPC has the endpoints of a closed network already: slurmpod makes none then."""
+    """Whether the VPC already has the endpoints of a closed network; slurmpod then creates none."""
 
 
 class Network(Section):
-    """A VPC with a private subnet in each zone and, unless closed, a way out.
+    """A VPC with a private subnet in each zone and, unless closed, egress.
 
-    One zone by default, because EFA traffic does not cross zones and file systems should be in
-    the nodes'.
+    One zone by default, because EFA traffic does not cross zones and file systems should be in the
+    nodes' zone.
     """
 
     zone: Annotated[Zone, NETWORK_AGAIN]
@@ -194,15 +197,15 @@ class Network(Section):
         tuple[VpcCidr, ...],
         Effect(
             Kind.IN_PLACE,
-            "the VPC gets the block; subnets whose ranges are written stay",
+            "the VPC gets the block; subnets with explicit ranges stay",
             less=Effect(
                 Kind.IN_PLACE,
-                "the block leaves the VPC; AWS refuses that while something of yours lies in it",
+                "the block is removed from the VPC; AWS refuses while it is in use",
             ),
         ),
         Field(max_length=4),
     ] = ()
-    """More blocks for the VPC; private subnets are in these by default, in turn."""
+    """Additional blocks for the VPC; by default private subnets are placed in these in turn."""
 
     private_subnet_cidr: Annotated[SubnetCidr | None, NETWORK_AGAIN] = None
     """Addresses of the nodes' subnet in `zone`; default: the upper half of `vpc_cidr` or a
@@ -212,17 +215,17 @@ class Network(Section):
         tuple[OtherZone, ...],
         replace(
             IN_PLACE,
-            removed=Effect(Kind.IN_PLACE, "its subnet is deleted; groups in it must go first"),
+            removed=Effect(Kind.IN_PLACE, "its subnet is deleted; remove its groups first"),
         ),
         Field(max_length=5),
     ] = ()
-    """More zones, for groups that are placed there with their own `zone`. A further zone makes the
-    default ranges of all others smaller, and those of a running cluster cannot change: write
-    `private_subnet_cidr` for them first."""
+    """Additional zones, for groups with a `zone`. Each one makes the default ranges of the others
+    smaller, and those of a running cluster cannot change: set their `private_subnet_cidr` first.
+    """
 
     nat: Annotated[
         Literal["one", "per_zone", "none"] | None,
-        Effect(Kind.IN_PLACE, "connections through a NAT gateway that goes are cut"),
+        Effect(Kind.IN_PLACE, "connections through a removed NAT gateway are cut"),
     ] = None
     """NAT gateways of the new VPC: `one`, one `per_zone`, or `none`; default: one, and none when
     closed."""
@@ -231,25 +234,25 @@ class Network(Section):
         bool,
         Effect(
             Kind.IN_PLACE,
-            "interface endpoints are made, then NAT gateways go and with them every way to the "
-            "internet: connections are cut; subnets and what is in them stay",
+            "interface endpoints are created, then NAT gateways and with them all internet "
+            "access are removed: connections are cut; subnets and their contents stay",
             less=Effect(
                 Kind.IN_PLACE,
-                "NAT gateways are made, then interface endpoints go; subnets and what is in them "
-                "stay",
+                "NAT gateways are created, then interface endpoints are removed; subnets and "
+                "their contents stay",
             ),
         ),
     ] = False
-    """No way to the internet at all: interface endpoints for the AWS services that nodes need."""
+    """No internet access: interface endpoints for the AWS services that nodes need."""
 
     interface_endpoints: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$", examples=["ecr.api"])], ...],
         IN_PLACE,
     ] = ()
-    """AWS services reached by an interface endpoint, beside those that a closed network has."""
+    """Additional AWS services with an interface endpoint."""
 
     s3_buckets: Annotated[tuple[BucketName, ...], IN_PLACE, Field(max_length=50)] = ()
-    """Buckets that nodes of a closed network reach, beside those that the environment uses."""
+    """Additional buckets that nodes of a closed network can reach."""
 
     flow_logs: Annotated[FlowLogs, IN_PLACE] = Field(default_factory=FlowLogs.model_construct)
-    """The record of the VPC's traffic."""
+    """Flow logs of the VPC's traffic."""

@@ -22,8 +22,9 @@ PARTITIONS = {
     "eu-isoe": "aws-iso-e",
     "us-isof": "aws-iso-f",
 }
-"""The partition of Regions whose names begin so; all others are in `aws` (the AWS SDKs' endpoint
-data, `regionRegex`)."""
+"""The partition by prefix of the Region's name; all others are in `aws` (the AWS SDKs' endpoint
+data, `regionRegex`).
+"""
 
 DOMAINS = {
     "aws-cn": "amazonaws.com.cn",
@@ -33,30 +34,30 @@ DOMAINS = {
     "aws-iso-e": "cloud.adc-e.uk",
     "aws-iso-f": "csp.hci.ic.gov",
 }
-"""The domain of a partition's services where it is not `USUAL_DOMAIN` (the same data)."""
+"""The domain of a partition's services if it is not `USUAL_DOMAIN` (the same data)."""
 
 USUAL_DOMAIN = "amazonaws.com"
 
 PARTS_OF_THE_WORLD = ("af", "ap", "ca", "eu", "il", "me", "mx", "sa", "us", *PARTITIONS)
-"""What names of Regions begin with by now."""
+"""Known prefixes of Region names."""
 
 REGION_NAME = re.compile(
     r"(?P<part>[a-z]{2}|[a-z]{2}-(gov|iso[a-z]?)|eusc-[a-z]{2})"
     r"-(central|(north|south)?(east|west)|north|south)-(?P<number>[0-9]+)"
 )
-"""Names of Regions, also of such as AWS adds: part of the world, direction, number."""
+"""The form of Region names, including future ones: part of the world, direction, number."""
 
 AWS_REGIONS = frozenset(fact("regions.aws").values)
 """Every Region of all partitions."""
 
 NEXT_REGIONS = 2
-"""How many Regions AWS may have opened in one place since `AWS_REGIONS` was true."""
+"""Allowance for Regions that AWS opened in one place after the date of `AWS_REGIONS`."""
 
 MOST_ZONES = 6
-"""Zones of the Region that has most of them, us-east-1 (AWS Regions and Availability Zones)."""
+"""Number of zones of us-east-1, which has the most (AWS Regions and Availability Zones)."""
 
 NEXT_ZONES = 2
-"""How many zones AWS may have added to a Region that has most of them."""
+"""Allowance for zones that AWS adds to a Region that already has the most."""
 
 USUAL_ZONES = 3
 
@@ -67,15 +68,15 @@ ZONES_OF_REGIONS = {
     "us-east-1": MOST_ZONES,
     "us-west-2": 4,
 }
-"""The highest number of a zone id, and place of a zone's letter, in Regions where it is not 3."""
+"""The highest number of a zone id, and of a zone's letter, in Regions where it is not 3."""
 
 
 def could_be_region(name: str) -> bool:
-    """Return whether AWS has a Region of this name, or may have by now.
+    """Return whether AWS has, or may have by now, a Region of this name.
 
-    AWS counts the Regions of a place one by one, and goes to new parts of the world: a name of such
-    a part passes, unless one letter makes it the name of a Region that is there. That is more
-    often mistyped than new, and stacks in a Region by mistake are worse than one look at the list.
+    AWS numbers the Regions of a place consecutively and adds new parts of the world: a name in a
+    new part passes, unless it is one letter away from an existing Region. That is more often a typo
+    than a new Region, and stacks in a wrong Region are worse than checking the list.
     """
     match = REGION_NAME.fullmatch(name)
     if match is None:
@@ -91,16 +92,16 @@ def could_be_region(name: str) -> bool:
 
 
 def partition_of(region: str) -> str:
-    """Return the AWS partition of a Region, which ARNs begin with."""
+    """Return the AWS partition of a Region, as in ARNs."""
     match = REGION_NAME.fullmatch(region)
     return PARTITIONS.get(match["part"], "aws") if match else "aws"
 
 
 def domain_of(partition: str) -> str:
-    """Return what the DNS names of a partition's services end with."""
+    """Return the DNS suffix of a partition's services."""
     return DOMAINS.get(partition, USUAL_DOMAIN)
 
 
 def _by_one_letter(one: str, other: str) -> bool:
-    """Return whether one letter was taken for another."""
+    """Return whether the names differ in one letter."""
     return len(one) == len(other) and sum(map(ne, one, other)) == 1

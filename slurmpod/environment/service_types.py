@@ -1,4 +1,4 @@
-"""Facts about the instance types of SageMaker's services, which are more than HyperPod's."""
+"""Facts about the instance types of SageMaker's services, which include more than HyperPod's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from slurmpod.environment.facts import fact, table
 from slurmpod.value import Value
 
 SERVICE_TYPES_AS_OF = fact("instance_types.endpoints").when
-"""When the lists of types were those of the SageMaker API."""
+"""Date of the lists of types, from the SageMaker API."""
 
 MIB = 2**20
 
@@ -23,15 +23,16 @@ ACCELERATORS_OF_OTHER_TYPES = {
     "ml.p3.8xlarge": (4, 16_384),
     "ml.p3.16xlarge": (8, 16_384),
 }
-"""Number and memory in MiB of the accelerators of types that HyperPod has not (Amazon EC2 instance
-types, accelerated computing)."""
+"""Number and memory in MiB of the accelerators of types that HyperPod does not have (Amazon EC2
+instance types, accelerated computing).
+"""
 
 WITH_DISKS = re.compile(r"[cmr][0-9]+[agi]?d")
-"""Families with disks of their own that HyperPod has not: their names end with a d."""
+"""Families with local disks that HyperPod does not have: their names end with a d."""
 
 
 class Memory(Value):
-    """The memory in which an instance keeps a model: of its accelerators, or else its own.
+    """The memory of an instance for a model: that of its accelerators, or else main memory.
 
     `places` are the accelerators, 1 without any; `bytes_each` what each of them has.
     """
@@ -48,13 +49,16 @@ class Memory(Value):
 
 @cache
 def endpoint_types() -> frozenset[str]:
-    """Return the types that the API takes for endpoints. AWS adds some: good for warnings only."""
+    """Return the types that the API accepts for endpoints.
+
+    AWS adds types: use it for warnings only.
+    """
     return frozenset(table(fact("instance_types.endpoints")))
 
 
 @cache
 def notebook_types() -> frozenset[str]:
-    """Return the types that the API takes for notebook instances; good for warnings only, too."""
+    """Return the types that the API accepts for notebook instances; for warnings only, too."""
     return frozenset(table(fact("instance_types.notebooks")))
 
 
@@ -76,6 +80,6 @@ def _memory(facts: InstanceType) -> Memory | None:
 
 
 def has_own_disks(name: str) -> bool:
-    """Return whether instances of a type have disks of their own, beside volumes."""
+    """Return whether instances of a type have local disks."""
     facts = instance_types().get(name)
     return bool(facts.local_nvme_gb if facts else WITH_DISKS.fullmatch(family_of(name)))

@@ -1,4 +1,4 @@
-"""The `services` section: what SageMaker runs beside the cluster. Off unless it is written."""
+"""The `services` section: SageMaker services beside the cluster. Off by default."""
 
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -25,34 +25,35 @@ ServiceType = Annotated[
 
 NEW_INSTANCES = Effect(
     Kind.IN_PLACE,
-    "new instances are started, then take the requests, and the old ones go: nothing is missed, "
-    "and both cost meanwhile",
+    "new instances start and take over the requests, then the old ones are removed: no request "
+    "is lost, and both are billed meanwhile",
 )
 
 
 class Scaling(Section):
-    """How many instances serve: as many as requests need, between two limits."""
+    """Scaling of the instances with the requests, between two limits."""
 
     max_instances: Annotated[int, IN_PLACE, Field(ge=2, le=1000, examples=[4])]
-    """The most of them; `services.endpoint.instances` are the fewest."""
+    """The maximum number; `services.endpoint.instances` is the minimum."""
 
     invocations_per_instance: Annotated[int, IN_PLACE, Field(ge=1, le=1_000_000, examples=[60])]
-    """Target requests per minute and instance: above it, instances are added; far below it, they
-    are removed."""
+    """Target requests per minute and instance: above it, instances are added; well below it, they
+    are removed.
+    """
 
 
 class Endpoint(Section):
-    """A real-time endpoint of SageMaker: a model on instances that wait for requests.
+    """A real-time endpoint of SageMaker: instances that serve a model.
 
-    It costs from its deployment to its destruction, even without requests. It is in the network of
-    the cluster; IAM controls who may call it (`sagemaker:InvokeEndpoint`).
+    It is billed until it is destroyed, even without requests. It is in the network of the cluster;
+    IAM controls who may call it (`sagemaker:InvokeEndpoint`).
     """
 
     instance_type: Annotated[ServiceType, NEW_INSTANCES]
     """Type of the instances."""
 
     instances: Annotated[int, NEW_INSTANCES, Field(ge=1, le=1000)] = 1
-    """How many of them there are; with `scaling` the fewest."""
+    """Number of instances; with `scaling` the minimum."""
 
     image: Annotated[
         str,
@@ -80,7 +81,7 @@ class Endpoint(Section):
     """The model: an archive (.tar.gz), or a folder of files, which ends with a slash."""
 
     model_data_kms_key_arn: Annotated[KmsKeyArn | None, IN_PLACE] = None
-    """Key of the bucket of the model, where it has one of yours."""
+    """Key of the model's bucket, if it has your own."""
 
     parameters_millions: Annotated[int, NOTHING, Field(ge=1, le=10_000_000, examples=[6050])]
     """Parameters of the model in millions (GPT-J: 6050): its weights must fit into the memory."""
@@ -99,37 +100,39 @@ class Endpoint(Section):
         NEW_INSTANCES,
         Field(max_length=16, examples=[{"HF_TASK": "text-generation"}]),
     ] = Field(default_factory=dict)
-    """Environment variables of the container. No secrets: who may look at the model reads them."""
+    """Environment variables of the container. No secrets: anyone who may describe the model can
+    read them.
+    """
 
     startup_timeout_seconds: Annotated[int, NEW_INSTANCES, Field(ge=60, le=3600)] = 900
-    """Seconds for which the model may be downloaded, and then for which the container may start."""
+    """Time limit in seconds for downloading the model, and again for starting the container."""
 
     network_isolation: Annotated[bool, NEW_INSTANCES] = True
     """Whether the container has no network access; SageMaker still delivers the model and the
     requests."""
 
     kms_key_arn: Annotated[KmsKeyArn | None, NEW_INSTANCES] = None
-    """Key for the volumes of the instances and for the log, whose policy lets CloudWatch Logs use
-    it; default: AWS's own. Types with their own disks take none."""
+    """Key for the volumes of the instances and for the log, whose policy must let CloudWatch Logs
+    use it; default: AWS's own. Types with their own disks take none.
+    """
 
     scaling: Annotated[
         Scaling | None,
         replace(
             IN_PLACE,
-            removed=Effect(
-                Kind.IN_PLACE, "as many instances go on serving as there are at that moment"
-            ),
+            removed=Effect(Kind.IN_PLACE, "the number of instances stays as it is at that moment"),
         ),
     ] = None
-    """How instances are added and taken away; default: there are always `instances` of them."""
+    """Adding and removing instances; default: the number is fixed."""
 
     delete_after: Annotated[
         str | None,
         IN_PLACE,
         Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", examples=["2027-03-31"]),
     ] = None
-    """Day until which it is wanted: the tag slurmpod:delete-after says it, and `slurmpod preflight`
-    once it is over. Nothing is deleted by itself."""
+    """Last day of use: written to the tag slurmpod:delete-after, and reported by `slurmpod
+    preflight` afterwards. Nothing is deleted automatically.
+    """
 
 
 STOPPED_MEANWHILE = Effect(
@@ -138,12 +141,12 @@ STOPPED_MEANWHILE = Effect(
     "stay",
 )
 NEXT_START = Effect(
-    Kind.IN_PLACE, "counts from the next start of the notebook instance on: stop and start it"
+    Kind.IN_PLACE, "applies from the next start of the notebook instance: stop and start it"
 )
 NOTEBOOK_AGAIN = Effect(
     Kind.REFUSED,
-    "SageMaker cannot change it, and CloudFormation makes no second instance of the same name: "
-    "save the files, destroy the stack notebook, delete the instance, deploy",
+    "SageMaker cannot change it, and CloudFormation cannot create a second instance of the same "
+    "name: save the files, destroy the stack notebook, delete the instance, deploy",
     source=REPLACEMENT,
 )
 
@@ -151,8 +154,8 @@ NOTEBOOK_AGAIN = Effect(
 class Notebook(Section):
     """A notebook instance of SageMaker with JupyterLab, in the network of the cluster.
 
-    It stops when it is idle. People who open it share it, as one user without a name in the
-    cluster; IAM controls who may open it (`sagemaker:CreatePresignedNotebookInstanceUrl`).
+    It stops when idle. Everyone who opens it shares one user, which is none of the cluster's; IAM
+    controls who may open it (`sagemaker:CreatePresignedNotebookInstanceUrl`).
     """
 
     instance_type: Annotated[ServiceType, STOPPED_MEANWHILE] = "ml.t3.medium"
@@ -170,31 +173,33 @@ class Notebook(Section):
         ),
         Field(ge=5, le=16_384),
     ] = 20
-    """Size of the volume with its files, /home/ec2-user/SageMaker; all else is new at each start.
+    """Size of the volume with its files, /home/ec2-user/SageMaker; everything else is reset at each
+    start.
     """
 
     idle_minutes: Annotated[int, NEXT_START, Field(ge=10, le=10_080)] = 60
-    """Minutes after which it is stopped when no kernel and no terminal did anything."""
+    """Minutes without activity of kernels and terminals after which it stops."""
 
     shared_storage: Annotated[Literal["none", "read_only", "read_write"], NEXT_START] = "read_only"
-    """How it mounts the file systems of the cluster, Lustre and OpenZFS, where nodes have them. Its
-    user has the number 1000 there, which is ubuntu on nodes."""
+    """How it mounts the cluster's Lustre and OpenZFS file systems, at the same paths as nodes. Its
+    user has the id 1000 there, which is ubuntu on nodes.
+    """
 
     root_access: Annotated[bool, STOPPED_MEANWHILE] = False
-    """Whether its user may become root, on shared file systems, too."""
+    """Whether its user may become root, including on shared file systems."""
 
     direct_internet: Annotated[bool, NOTEBOOK_AGAIN] = False
-    """Whether it reaches the internet through a network of SageMaker's, past this one."""
+    """Whether it reaches the internet through SageMaker's network, bypassing this one."""
 
     kms_key_arn: Annotated[KmsKeyArn | None, NOTEBOOK_AGAIN] = None
-    """Key for its volume; default: slurmpod makes one."""
+    """Key for its volume; default: slurmpod creates one."""
 
     on_delete: Annotated[OnDelete, GUARD] = "retain"
-    """What becomes of the instance, and of the files on its volume, when its stack is deleted."""
+    """What happens to the instance, and to the files on its volume, when its stack is deleted."""
 
 
 class Services(Section):
-    """What SageMaker runs beside the cluster, in its network."""
+    """SageMaker services in the cluster's network."""
 
     endpoint: Annotated[
         Endpoint | None,
@@ -202,11 +207,11 @@ class Services(Section):
             IN_PLACE,
             removed=Effect(
                 Kind.IN_PLACE,
-                "it goes on serving, and costs, until you delete the stack endpoint",
+                "it keeps serving, and is billed, until you delete the stack endpoint",
             ),
         ),
     ] = None
-    """A model that answers requests; default: none."""
+    """An endpoint that serves a model; default: none."""
 
     notebook: Annotated[
         Notebook | None,

@@ -1,4 +1,4 @@
-"""The `slurm` section: what of Slurm's configuration the user owns."""
+"""The `slurm` section: the user's part of Slurm's configuration."""
 
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -27,10 +27,10 @@ from slurmpod.environment.slurm_limits import (
 )
 
 LARGEST_STORAGE_GIB = 65_536
-"""What a server with MariaDB takes (RDS user guide, Amazon RDS DB instance storage)."""
+"""Storage limits of a server with MariaDB (RDS user guide, Amazon RDS DB instance storage)."""
 
 MOST_SETTINGS = 250
-"""More than slurm.conf has parameters that are left to users."""
+"""More than the number of parameters in slurm.conf that users may set."""
 
 RdsOnDelete = Literal["retain", "snapshot", "delete"]
 
@@ -38,7 +38,7 @@ RdsOnDelete = Literal["retain", "snapshot", "delete"]
 class Rds(Section):
     """An RDS server with MariaDB for job records, which outlives the cluster.
 
-    Private, encrypted, backed up; RDS makes its password and changes it every week. It needs
+    Private, encrypted, backed up; RDS generates its password and rotates it every week. It needs
     subnets in two zones: see `network.other_zones`.
     """
 
@@ -46,8 +46,8 @@ class Rds(Section):
         str,
         Effect(
             Kind.IN_PLACE,
-            "changed in place with a pause of some minutes, for which slurmctld keeps the records "
-            "of jobs",
+            "changed in place with a pause of some minutes, during which slurmctld buffers job "
+            "records",
         ),
         Field(pattern=r"^db\.[a-z0-9]+\.[a-z0-9]+$", max_length=40, examples=["db.t4g.medium"]),
     ] = "db.t4g.medium"
@@ -58,10 +58,10 @@ class Rds(Section):
         Known("slurm.rds.engine_version"),
         Effect(
             Kind.IN_PLACE,
-            "upgraded in place with a pause of some minutes; there is no way back but a snapshot",
+            "upgraded in place with a pause of some minutes; the only way back is a snapshot",
             less=Effect(
                 Kind.REFUSED,
-                "RDS refuses: an older version cannot be installed",
+                "RDS refuses: a version cannot be downgraded",
                 source='RDS user guide, "Upgrades of the MariaDB DB engine"',
             ),
         ),
@@ -72,10 +72,11 @@ class Rds(Section):
         int,
         Effect(
             Kind.IN_PLACE,
-            "changed in place; RDS takes the next change after six hours",
+            "changed in place; RDS accepts the next change after six hours",
             less=Effect(
                 Kind.REFUSED,
-                "RDS refuses: storage cannot shrink, nor to less than what RDS has let it grow to",
+                "RDS refuses: storage cannot shrink, not even to a size that is below "
+                "autoscaled storage",
                 source="RDS API reference, ModifyDBInstance, AllocatedStorage",
             ),
         ),
@@ -84,7 +85,7 @@ class Rds(Section):
     """Size of its storage."""
 
     max_storage_gib: Annotated[int | None, IN_PLACE, Field(ge=22, le=LARGEST_STORAGE_GIB)] = None
-    """Size up to which RDS lets it grow by itself; default: twice `storage_gib`, 65536 at most."""
+    """Size up to which RDS grows it automatically; default: twice `storage_gib`, 65536 at most."""
 
     multi_az: Annotated[
         bool, Effect(Kind.IN_PLACE, "changed in place; the server is slower while it is copied")
@@ -97,12 +98,12 @@ class Rds(Section):
             IN_PLACE,
             less=Effect(
                 Kind.LOSES,
-                "older backups are deleted, and what was before can no longer be restored",
+                "older backups are deleted and can no longer be restored",
             ),
         ),
         Field(ge=1, le=35),
     ] = 14
-    """Days for which every moment can be restored."""
+    """Days of backups, within which any point in time can be restored."""
 
     backup_window: Annotated[
         str | None,
@@ -112,7 +113,7 @@ class Rds(Section):
             examples=["03:00-04:00"],
         ),
     ] = None
-    """When the daily backup is made, in UTC; default: RDS chooses."""
+    """Window for the daily backup, in UTC; default: RDS chooses."""
 
     maintenance_window: Annotated[
         str | None,
@@ -123,23 +124,24 @@ class Rds(Section):
             examples=["sun:05:00-sun:06:00"],
         ),
     ] = None
-    """When RDS may update and restart it, in UTC; default: RDS chooses."""
+    """Window for updates and restarts by RDS, in UTC; default: RDS chooses."""
 
     kms_key_arn: Annotated[
         KmsKeyArn | None,
         Effect(
             Kind.REFUSED,
-            "RDS cannot change it, and CloudFormation makes no second server of the same name: "
-            "restore a snapshot with the other key, and describe that server under "
+            "RDS cannot change it, and CloudFormation cannot create a second server of the same "
+            "name: restore a snapshot with the other key, and describe that server under "
             "accounting_database",
             source=REPLACEMENT,
         ),
     ] = None
-    """Key for its storage, its secret and its logs, whose policy lets CloudWatch Logs use it;
-    default: AWS's own keys."""
+    """Key for its storage, its secret and its logs, whose policy must let CloudWatch Logs use it;
+    default: AWS's own keys.
+    """
 
     on_delete: Annotated[RdsOnDelete, GUARD] = "retain"
-    """What becomes of it when its stack is deleted: `retain` also makes RDS refuse its deletion."""
+    """What happens to it when its stack is deleted: `retain` also makes RDS refuse its deletion."""
 
 
 SettingName = Annotated[
@@ -153,23 +155,23 @@ SettingValue = Annotated[
 
 OTHER_RECORDS = Effect(
     Kind.LOSES,
-    "the cluster starts with the records of the other database, which the controller uses when "
-    "its lifecycle scripts run again; the old ones stay where they are",
+    "the controller uses the other database and its records when its lifecycle scripts run "
+    "again; the old records stay in the old database",
 )
 
 
 ACCOUNTING_AGAIN = replace(
     CLUSTER_AGAIN,
-    doubt="it is slurmpod that refuses: its scripts start accounting before slurmctld, which has "
-    "not been tried on a controller that runs",
+    doubt="slurmpod itself refuses: its scripts start accounting before slurmctld, which has "
+    "not been tested on a running controller",
 )
 HEADS_AGAIN = replace(
     CLUSTER_AGAIN,
     source=f'{MIGRATION_GUIDE}, "Clusters with multiple controller nodes"',
     doubt="the page calls the way back to one controller a significant change of the "
-    "architecture; nobody tells of a cluster that has gone it, or the other way",
+    "architecture; there is no report of a cluster that made either change",
 )
-"""What changes between one controller and several, or what these share."""
+"""Effect of changing between one and several controllers, or their shared resources."""
 
 
 class AccountingDatabase(Section):
@@ -185,7 +187,7 @@ class AccountingDatabase(Section):
     """Secret in Secrets Manager with the keys username and password."""
 
     secret_kms_key_arn: Annotated[KmsKeyArn | None, IN_PLACE] = None
-    """Key of the secret, which nodes then may use to read it; default: AWS's own key."""
+    """Key of the secret, which nodes are then allowed to use; default: AWS's own key."""
 
     name: Annotated[
         str | None,
@@ -202,7 +204,7 @@ class RecordsBackup(Section):
     """
 
     interval_minutes: Annotated[int, CONTROLLER_LATER, Field(ge=5, le=1440, examples=[60])] = 60
-    """Minutes from one copy to the next: what comes after the last copy is lost with the disk."""
+    """Minutes between copies: records after the last copy are lost with the disk."""
 
     keep_days: Annotated[int, IN_PLACE, Field(ge=1, le=3650)] = 30
     """Days for which older copies are kept."""
@@ -211,11 +213,11 @@ class RecordsBackup(Section):
 class MultiHead(Section):
     """Several controllers, of which one is active (customer mode only).
 
-    They share their state on a file system, and their job records in a database outside of them.
+    They share their state on a file system, and their job records in an external database.
     """
 
     shared_directory: Annotated[MountPath, HEADS_AGAIN] = "/fsx"
-    """Mounted folder under which the controllers keep their common state."""
+    """Mounted folder for the controllers' shared state."""
 
     database_user: Annotated[
         str, HEADS_AGAIN, Field(pattern=r"^[a-zA-Z0-9_]{1,32}$", examples=["admin"])
@@ -237,7 +239,7 @@ class Slurm(Section):
     """Settings of the scheduler. HyperPod itself writes node, partition and controller lines."""
 
     accounting: Annotated[bool, ACCOUNTING_AGAIN] = True
-    """Keep job records in a database, so that `sacct` answers."""
+    """Keep job records in a database, for `sacct`."""
 
     accounting_database: Annotated[AccountingDatabase | None, OTHER_RECORDS] = None
     """A database server of your own; default: one on the controller."""
@@ -248,16 +250,17 @@ class Slurm(Section):
             OTHER_RECORDS,
             removed=Effect(
                 Kind.LOSES,
-                "job records go elsewhere from now on; the server stays, and costs, until you "
+                "new job records go elsewhere; the server stays, and is billed, until you "
                 "delete its stack",
             ),
         ),
     ] = None
-    """A database server that slurmpod makes, in a stack of its own."""
+    """A database server that slurmpod creates, in a separate stack."""
 
     records_backup: Annotated[RecordsBackup | None, CONTROLLER_LATER] = None
     """Copies of the job records of a database on the controller, in the bucket (customer mode);
-    default: they go with the controller."""
+    default: they are lost with the controller.
+    """
 
     multi_head: Annotated[MultiHead | None, HEADS_AGAIN] = None
     """Several controllers: the controller group then has a count of 2 or more."""
@@ -275,7 +278,7 @@ class Slurm(Section):
     """Accounts to which jobs are charged."""
 
     fair_share: Annotated[FairShare | None, CONTROLLER_LATER] = None
-    """How priorities of jobs are computed; default: first come, first served."""
+    """Computation of job priorities; default: first come, first served."""
 
     settings: Annotated[
         dict[SettingName, SettingValue], CONTROLLER_LATER, Field(max_length=MOST_SETTINGS)

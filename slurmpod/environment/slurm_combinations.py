@@ -1,7 +1,7 @@
-"""Which parameters of slurm.conf require or exclude which others.
+"""Parameters of slurm.conf that require or exclude each other.
 
 slurmctld 24.11.5 refuses or ignores each of these: a rehearsal's test starts it with every row.
-Where slurm.conf(5) says more than that, it is said in another rule.
+Further constraints from slurm.conf(5) are other rules.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ OF_HYPERPOD: Mapping[str, str] = {
     "SelectTypeParameters": "CR_Core",
     "TaskPlugin": "task/none",
 }
-"""What HyperPod's slurm.conf says, or may say, where the user says nothing."""
+"""Values that HyperPod's slurm.conf has, or may have, by default."""
 
 
 class Combination(Value):
-    """What one word of a parameter means for another parameter, or for its own other words.
+    """The constraint of one word of a parameter on another parameter, or on its other words.
 
-    Any value counts where `words` is empty. The other parameter needs one of the words `required`
+    Any value counts if `words` is empty. The other parameter needs one of the words `required`
     (`any value` where that is empty and `forbidden` is too), and none of `forbidden`.
     """
 

@@ -1,4 +1,4 @@
-"""Limits of use: partitions, qualities of service, accounts, fair share."""
+"""Limits: partitions, qualities of service, accounts, fair share."""
 
 from typing import Annotated, Any, Literal
 
@@ -54,7 +54,7 @@ class Partition(Section):
     """The partition, as a group names it, or dev, which has all nodes."""
 
     default: Annotated[bool, CONTROLLER_LATER] = False
-    """Whether jobs that name no partition run here."""
+    """Whether it is the default partition."""
 
     max_time: Annotated[TimeLimit | None, CONTROLLER_LATER] = None
     """Longest time of a job; default: UNLIMITED."""
@@ -66,7 +66,7 @@ class Partition(Section):
     """Most nodes of a job; default: all."""
 
     priority_tier: Annotated[int | None, CONTROLLER_LATER, Field(ge=0, le=65533)] = None
-    """Jobs of a partition with a higher tier go first."""
+    """Jobs of a partition with a higher tier are scheduled first."""
 
     qos: Annotated[AccountingName | None, CONTROLLER_LATER] = None
     """QOS whose limits hold for the whole partition."""
@@ -78,18 +78,19 @@ class Partition(Section):
     """QOS that may be used in the partition; default: all."""
 
     billing_weights: Annotated[Weights, CONTROLLER_LATER] = Field(default_factory=dict)
-    """What the resources of a job count in what its account has used; default: each CPU 1, where
-    there is a fair share also each GPU as many as the CPUs that come with it."""
+    """Weights of a job's resources in its account's usage; default: 1 for each CPU, and with fair
+    share also, for each GPU, the number of CPUs that come with it.
+    """
 
 
 class Qos(Section):
     """One quality of service."""
 
     name: Annotated[AccountingName, CONTROLLER_LATER]
-    """Its name, which jobs give with --qos."""
+    """Its name, for --qos."""
 
     priority: Annotated[int, CONTROLLER_LATER, Field(ge=0, le=4_294_967_293)] = 0
-    """Priority of its jobs: the higher one goes first."""
+    """Priority of its jobs; higher ones are scheduled first."""
 
     max_time: Annotated[TimeLimit | None, CONTROLLER_LATER] = None
     """Longest time of a job."""
@@ -101,26 +102,26 @@ class Qos(Section):
     """Jobs that one user can have running and waiting."""
 
     max_resources_per_job: Annotated[Resources, CONTROLLER_LATER] = Field(default_factory=dict)
-    """The most that one job can have."""
+    """Limit per job."""
 
     max_resources_per_user: Annotated[Resources, CONTROLLER_LATER] = Field(default_factory=dict)
-    """The most that one user's jobs can have together."""
+    """Limit for all jobs of one user together."""
 
     total_resources: Annotated[Resources, CONTROLLER_LATER] = Field(default_factory=dict)
-    """The most that all jobs with this QOS can have together."""
+    """Limit for all jobs of this QOS together."""
 
     preempts: Annotated[tuple[AccountingName, ...], CONTROLLER_LATER] = ()
-    """QOS whose jobs make room for jobs with this one."""
+    """QOS whose jobs are preempted by jobs of this one."""
 
     preempt_mode: Annotated[Literal["cancel", "requeue"] | None, CONTROLLER_LATER] = None
-    """What happens to a job of this QOS that makes room for another."""
+    """What happens to a preempted job of this QOS."""
 
 
 class Account(Section):
     """One account: a team, a project, a cost centre."""
 
     name: Annotated[AccountingName, CONTROLLER_LATER]
-    """Its name, which jobs give with --account."""
+    """Its name, for --account."""
 
     description: Annotated[
         str,
@@ -142,20 +143,20 @@ class Account(Section):
     """QOS of jobs that name none; default: that of the account above, normal, or the first."""
 
     total_resources: Annotated[Resources, CONTROLLER_LATER] = Field(default_factory=dict)
-    """The most that all jobs of the account can have together."""
+    """Limit for all jobs of the account together."""
 
 
 class FairShare(Section):
-    """Priorities by Slurm's multifactor plugin: the weights of what counts, and its memory."""
+    """Priorities by Slurm's multifactor plugin: weights of the factors, and decay of past usage."""
 
     fair_share_weight: Annotated[int, CONTROLLER_LATER, Field(ge=0, le=4_294_967_293)] = 100_000
-    """Weight of having used less than one's share."""
+    """Weight of the fair-share factor."""
 
     age_weight: Annotated[int, CONTROLLER_LATER, Field(ge=0, le=4_294_967_293)] = 1000
-    """Weight of waiting."""
+    """Weight of the waiting time."""
 
     job_size_weight: Annotated[int, CONTROLLER_LATER, Field(ge=0, le=4_294_967_293)] = 0
-    """Weight of being large."""
+    """Weight of the job's size."""
 
     partition_weight: Annotated[int, CONTROLLER_LATER, Field(ge=0, le=4_294_967_293)] = 0
     """Weight of the partition."""
@@ -164,4 +165,4 @@ class FairShare(Section):
     """Weight of the QOS."""
 
     half_life_days: Annotated[int, CONTROLLER_LATER, Field(ge=1, le=365)] = 7
-    """Days after which past use counts half."""
+    """Half-life of past usage in days."""

@@ -1,4 +1,4 @@
-"""The parameters of slurm.conf: which ones users own, in which form, and who owns the others.
+"""The parameters of slurm.conf: those that users may set, their form, and the owners of the others.
 
 `data/slurm_parameters.csv` has every parameter that Slurm 24.11 to 26.05 reads; HyperPod's image
 has 24.11 and 25.11. A word may have the version that brought it (`word@25.11`) and the first one
@@ -43,13 +43,13 @@ Kind = Literal[
 ]
 
 YES_OR_NO = frozenset({"yes", "no", "up", "down", "true", "false", "1", "0"})
-"""What Slurm takes for a boolean, in any case."""
+"""Slurm's booleans, in any case."""
 
 TIME = r"UNLIMITED|INFINITE|\d+|\d+:\d\d(:\d\d)?|\d+-\d\d?(:\d\d(:\d\d)?)?"
 """minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes[:seconds]."""
 
 PERIOD = rf"(?!UNLIMITED|INFINITE)({TIME})"
-"""A time that ends."""
+"""A finite time."""
 
 WHOLE_NUMBER = r"-?[0-9]{1,10}"
 
@@ -74,7 +74,7 @@ LARGEST_PORT = 65535
 
 
 def in_form(form: str, value: str) -> re.Match[str] | None:
-    """Hold a whole value against one of the forms above; Slurm does not care about case."""
+    """Match a whole value against one of the forms above; Slurm ignores case."""
     return re.fullmatch(form, value, re.IGNORECASE)
 
 
@@ -83,10 +83,10 @@ class Parameter(Value):
 
     `least` and `most` are for numbers, `words` for numbers that have a name too, choices, lists,
     plugins that come with Slurm, and options: `bf_interval=N` takes a number, `bf_hetjob_prio=max`
-    this value, `delay_boot=` any.
-    `since` is the version that brought it, where that is not in every image, `words_since` that of
-    a word, and `words_until` the first one without a word, both in lower case. `why` says for
-    parameters of others, and of other files, what to do instead.
+    this value, `delay_boot=` any. `since` is the version that brought it, where that is not in
+    every image, `words_since` that of a word, and `words_until` the first one without a word, both
+    in lower case. `why` gives the alternative for parameters that users may not set, or that belong
+    in other files.
     """
 
     name: str
@@ -102,11 +102,11 @@ class Parameter(Value):
 
     @property
     def source(self) -> str:
-        """The place of the manual that describes it."""
+        """The manual page that describes it."""
         return f"https://slurm.schedmd.com/slurm.conf.html#OPT_{self.name}"
 
     def expected(self, value: str) -> str:
-        """Return what the parameter takes where that is not `value`, else nothing."""
+        """Return a description of the allowed values if `value` is not one; otherwise nothing."""
         if self.kind == "number":
             return "" if self._takes_number(value) else self._numbers()
         if self.kind == "choice":
@@ -126,9 +126,9 @@ class Parameter(Value):
         return [word.strip() for word in words.split(",") if word.strip()]
 
     def option_problem(self, option: str) -> str:
-        """Return what is wrong with one of several options, which Slurm ignores then; or nothing.
+        """Return the mistake in one of several options, or nothing.
 
-        Slurm looks for the options that it knows and does not see the others.
+        Slurm silently ignores unknown options.
         """
         name, has_value, value = option.partition("=")
         values = [each[1:] for each in self._forms_of(name)]
@@ -153,7 +153,7 @@ class Parameter(Value):
 
     @property
     def option_names(self) -> tuple[str, ...]:
-        """Return the names of the options, without what they take."""
+        """Return the names of the options, without their values."""
         return tuple(dict.fromkeys(word.partition("=")[0] for word in self.words))
 
     def _forms_of(self, name: str) -> list[tuple[str, str, str]]:
@@ -197,7 +197,7 @@ A_RANGE = "60001-63000"
 FORMS: Mapping[str, tuple[Callable[[str], object], str]] = {
     "yes_no": (lambda value: value.lower() in YES_OR_NO, "YES or NO"),
     "time": (partial(in_form, TIME), "a time such as 30, 12:00:00 or 7-00:00:00"),
-    "period": (partial(in_form, PERIOD), "a time that ends, such as 5 or 12:00:00"),
+    "period": (partial(in_form, PERIOD), "a finite time, such as 5 or 12:00:00"),
     "program": (partial(in_form, PATH), "an absolute path"),
     "path": (partial(in_form, PATH), "an absolute path"),
     "folders": (
@@ -225,7 +225,7 @@ FORMS: Mapping[str, tuple[Callable[[str], object], str]] = {
         f"a range of ports up to {LARGEST_PORT}, such as {A_RANGE}",
     ),
 }
-"""What tells whether a value is of a kind, and the words for values that are."""
+"""The check of each kind of value, and its description."""
 
 
 _WORD = re.compile(r"(?P<word>[^@<]+)(@(?P<since>[0-9.]+))?(<(?P<until>[0-9.]+))?")
@@ -233,7 +233,7 @@ _WORD = re.compile(r"(?P<word>[^@<]+)(@(?P<since>[0-9.]+))?(<(?P<until>[0-9.]+))
 
 @cache
 def slurm_parameters() -> Mapping[str, Parameter]:
-    """Return every parameter by its name in lower case: slurm.conf does not care about case."""
+    """Return every parameter by its name in lower case: slurm.conf is case-insensitive."""
     file = Path(__file__).parents[1] / "data" / "slurm_parameters.csv"
     with file.open(encoding="utf-8") as rows:
         parameters = [_parameter(row) for row in csv.DictReader(rows)]
@@ -258,7 +258,7 @@ def _parameter(row: dict[str, str]) -> Parameter:
 
 
 def _versions(words: Sequence[re.Match[str]], which: str) -> Mapping[str, str]:
-    """Return the versions that words name, by the words in lower case."""
+    """Return the versions in words, by the words in lower case."""
     return MappingProxyType(
         {match["word"].removesuffix("=N").lower(): match[which] for match in words if match[which]}
     )

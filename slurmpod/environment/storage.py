@@ -1,4 +1,4 @@
-"""The `storage` section: what the cluster's nodes share."""
+"""The `storage` section: shared storage of the nodes."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -26,7 +26,7 @@ from slurmpod.environment.names import BucketName, KmsKeyArn, MountPath
 
 
 class ExistingOpenZfs(Section):
-    """An FSx for OpenZFS file system that is there already."""
+    """An existing FSx for OpenZFS file system."""
 
     id: Annotated[FileSystemId, OTHER_FILE_SYSTEM]
     """Id of the file system."""
@@ -35,7 +35,7 @@ class ExistingOpenZfs(Section):
 class OpenZfs(Section):
     """An FSx for OpenZFS file system that every node mounts by NFS; the place for /home.
 
-    In one zone, as the nodes are: with several, it would cost twice and help no job.
+    In one zone, like the nodes: several would double the cost without helping jobs.
     """
 
     mount_path: Annotated[MountPath, PATH_ON_NEW_NODES] = "/home"
@@ -67,7 +67,7 @@ class OpenZfs(Section):
     """Provisioned SSD operations per second; default: 3 for each GiB."""
 
     compression: Annotated[str, Known("storage.openzfs.compression"), FILE_SYSTEM_AGAIN] = "ZSTD"
-    """Compression of new data; a change replaces the file system by an empty one."""
+    """Compression of new data; a change replaces the file system with an empty one."""
 
     kms_key_arn: Annotated[KmsKeyArn | None, FILE_SYSTEM_AGAIN] = None
     """Key that encrypts the data; default: AWS's own for FSx."""
@@ -79,14 +79,14 @@ class OpenZfs(Section):
     """When FSx may patch the servers, such as 7:05:00 (Sunday, 5 o'clock UTC)."""
 
     on_delete: Annotated[OnDelete, GUARD] = "retain"
-    """What becomes of the data when the stack is deleted or the file system replaced."""
+    """What happens to the data when the stack is deleted or the file system replaced."""
 
 
-KEPT = Effect(Kind.LOSES, "nodes lose it; the file system is kept, and costs")
+KEPT = Effect(Kind.LOSES, "nodes no longer mount it; the file system is kept and still billed")
 
 
 class S3Mount(Section):
-    """A bucket that nodes see as a folder, by Mountpoint for Amazon S3."""
+    """A bucket mounted as a folder, with Mountpoint for Amazon S3."""
 
     bucket: Annotated[BucketName, NEW_NODES]
     """Name of the bucket; it must exist."""
@@ -100,21 +100,21 @@ class S3Mount(Section):
     """Folder on every node."""
 
     read_only: Annotated[bool, NEW_NODES] = True
-    """Whether nodes may only read; otherwise they may create new objects too."""
+    """Whether the mount is read-only; otherwise nodes may also create objects."""
 
     kms_key_arn: Annotated[KmsKeyArn | None, NEW_NODES] = None
-    """Key with which the bucket's objects are encrypted, when it is your own."""
+    """Key of the bucket's objects, if it is your own."""
 
 
 class Scratch(Section):
-    """The NVMe disks of a node as one volume: fast, the node's own, and empty after every start."""
+    """The NVMe disks of a node as one volume: fast, local, and empty after every start."""
 
     mount_path: Annotated[MountPath, PATH_ON_NEW_NODES] = "/scratch"
     """Folder on every node that has such disks."""
 
 
 class Storage(Section):
-    """What the cluster's nodes share."""
+    """Shared storage of the nodes."""
 
     lustre: Annotated[Lustre | None, replace(IN_PLACE, removed=KEPT)] = Field(
         default_factory=Lustre.model_construct
@@ -130,7 +130,7 @@ class Storage(Section):
     """An FSx for OpenZFS file system, for home directories."""
 
     s3_mounts: Annotated[tuple[S3Mount, ...], NEW_NODES, Field(max_length=8)] = ()
-    """Buckets that nodes see as folders."""
+    """Buckets mounted as folders."""
 
     scratch: Annotated[Scratch | None, replace(BY_SCRIPTS, removed=STAYS)] = None
-    """The NVMe disks of nodes as one folder; default: as the image has them."""
+    """The NVMe disks of nodes as one folder; default: as set up by the image."""

@@ -1,4 +1,4 @@
-"""Did you mean ...? The nearest of the allowed words, for whoever mistyped one."""
+"""Suggestions ("did you mean ...?"): the closest of the allowed words."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from itertools import takewhile
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """Return `did you mean 'worker'?`, or nothing where no choice is near; case does not count."""
+    """Return `did you mean 'worker'?`, or nothing if no choice is close; case is ignored."""
     near = nearest(word, choices)
     return f"did you mean '{near}'?" if near else ""
 
 
 def nearest(word: str, choices: Iterable[str]) -> str | None:
-    """Return the choice that is nearest to a word, or None where none is near."""
+    """Return the choice closest to a word, or None."""
     return _nearest(word, tuple(choices))
 
 
 @lru_cache(maxsize=256)
 def _nearest(word: str, choices: tuple[str, ...]) -> str | None:
-    """Return the nearest one, and keep it: a file with mistakes is judged several times."""
+    """Return the closest match (cached: the same file may be checked several times)."""
     import difflib  # only needed on mistakes
 
     if choices and all(each.isdecimal() for each in (word, *choices)):
@@ -31,14 +31,14 @@ def _nearest(word: str, choices: tuple[str, ...]) -> str | None:
 
 
 def _nearest_number(word: str, choices: tuple[str, ...]) -> str | None:
-    """Return the nearest number, the greater of two, unless a tenth of it or more is between."""
+    """Return the closest number, the greater of two, if it differs by less than a tenth."""
     between = {choice: abs(int(choice) - int(word)) for choice in choices}
     near = min(choices, key=lambda choice: (between[choice], -int(choice)))
     return near if between[near] * 10 < int(near) else None
 
 
 def is_mistyped(written: str, meant: str) -> bool:
-    """Return whether one letter is wrong, missing or too much; another number is another name."""
+    """Return whether one letter is wrong, missing or extra; another digit is another name."""
     if written == meant:
         return False
     start = _common(written, meant)
@@ -49,5 +49,5 @@ def is_mistyped(written: str, meant: str) -> bool:
 
 
 def _common(one: str, other: str) -> int:
-    """Return how many letters two texts begin with alike."""
+    """Return the length of the common prefix of two texts."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -29,7 +29,7 @@ def test_blocks_come_and_go_at_the_end_of_the_list(old: tuple[str, ...]) -> None
     few, many = blocks(*old), blocks(*old, TWO)
     (coming,), (going,) = between(few, many), between(many, few)
     assert summary([coming, going]) == [(BLOCKS, Kind.IN_PLACE)] * 2
-    assert "AWS refuses that while something of yours lies in it" in going.effect.meaning
+    assert "AWS refuses while it is in use" in going.effect.meaning
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def in_partition(name: str, mode: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("mode", "word"),
-    [("customer", "read it again"), ("extended", "strategy Merge"), ("managed", "strategy Merge")],
+    [("customer", "reads the file again"), ("extended", "strategy Merge"), ("managed", "strategy Merge")],
 )
 def test_a_partition_is_renamed_by_who_writes_slurm_conf(mode: str, word: str) -> None:
     (change,) = between(in_partition("cpu", mode), in_partition("gpu", mode))
@@ -127,7 +127,7 @@ def test_a_network_that_is_closed_or_opened_loses_its_ways_out_and_no_subnet() -
     (closing,), (opening,) = between(opened, closed), between(closed, opened)
     assert summary([closing, opening]) == [("network.closed", Kind.IN_PLACE)] * 2
     assert "connections are cut" in closing.effect.meaning
-    assert "interface endpoints go" in opening.effect.meaning
+    assert "interface endpoints are removed" in opening.effect.meaning
 
 
 ZONES = "network.other_zones"

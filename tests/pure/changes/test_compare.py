@@ -62,7 +62,7 @@ def test_a_value_that_is_taken_out_says_what_that_does() -> None:
     )
     assert written.effect.kind is Kind.IN_PLACE
     assert taken_out.effect.kind is Kind.REFUSED
-    assert "keeps what it leaves out" in taken_out.effect.meaning
+    assert "cannot unset a value" in taken_out.effect.meaning
 
 
 def test_a_change_says_where_and_from_what_to_what() -> None:
