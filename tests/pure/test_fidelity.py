@@ -13,7 +13,7 @@ PAGE = ROOT / "docs" / "fidelity.md"
 def test_the_tables_of_behaviours_are_fresh(update_golden: bool) -> None:
     page = with_behaviours(PAGE.read_text(encoding="utf-8"))
     assert "### SageMaker's cluster API" in page
-    assert "| UpdateCluster | new nodes first" in page
+    assert "| UpdateCluster | new nodes are created first" in page
     assert_matches(PAGE, page, update=update_golden)
 
 
