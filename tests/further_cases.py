@@ -1,7 +1,7 @@
-"""What only `make test-all` runs: tests that prove what another test proves, for further cases.
+"""Tests that only `make test-all` runs: further cases of what another test proves.
 
-`make test` is the command of everybody who changes something, so it proves each kind of thing once
-and takes minutes. Nothing lands without `make test-all`.
+Every contributor runs `make test`, so it proves each kind of thing once and takes minutes. No
+change is merged without `make test-all`.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from dataclasses import dataclass
 MARK = "further"
 """The mark of these tests: `make test` runs `pytest -m "not further"`."""
 
-BEGIN = "<!-- further cases: made of tests/further_cases.py by `make golden` -->"
+BEGIN = "<!-- further cases: generated from tests/further_cases.py by `make golden` -->"
 END = "<!-- end of further cases -->"
 
 
 @dataclass(frozen=True)
 class Further:
-    """Tests by how their node ids below `tests/` begin, but for `proof` itself."""
+    """Tests by the prefix of their node ids below `tests/`, except for `proof` itself."""
 
     tests: str
     what: str
-    """The further cases, as docs/testing.md tells them."""
+    """The further cases, as listed in docs/testing.md."""
     proof: str
-    """What `make test` runs in their place: a test, a class or a file, by its node id."""
+    """The test, class or file that `make test` runs instead, by its node id."""
 
 
 _REHEARSED = "nodes/test_rehearse.py::TestWhatIsShown"
@@ -62,7 +62,7 @@ FURTHER: Sequence[Further] = (
     ),
     Further(
         "nodes/faults/test_lost_nodes.py",
-        "each other fault that takes a node away",
+        "each other fault that removes a node",
         _STRUCK,
     ),
     Further(
@@ -77,7 +77,7 @@ FURTHER: Sequence[Further] = (
     ),
     Further(
         "nodes/faults/test_what_commands_say.py",
-        "what commands say during faults of capacity and of the database",
+        "output of commands during faults of capacity and of the database",
         "nodes/test_capacity.py",
     ),
     Further(
@@ -87,7 +87,7 @@ FURTHER: Sequence[Further] = (
     ),
     Further(
         "nodes/test_rehearse.py::TestFaults::test_one_strikes_whatever_runs",
-        "a fault that strikes when the user says so",
+        "a fault that the user injects",
         _AT_REST,
     ),
     Further(
@@ -97,7 +97,7 @@ FURTHER: Sequence[Further] = (
     ),
     Further(
         "nodes/test_rehearse.py::TestTwoAtOnce",
-        "two rehearsals at once: without workers, with a database of the user's",
+        "two rehearsals at once: without workers, with the user's own database",
         _REHEARSED,
     ),
     Further(
@@ -113,27 +113,27 @@ FURTHER: Sequence[Further] = (
     ),
     Further(
         "nodes/test_failed_scripts.py",
-        "failed scripts of a node that is kept to look at",
+        "failed scripts on a node that is kept for inspection",
         "nodes/test_take_down.py::TestFailure",
     ),
     Further(
         "nodes/test_access_directory.py",
-        "people of a directory (LDAP)",
+        "users from a directory (LDAP)",
         "nodes/test_access.py::TestOnNodes",
     ),
     Further(
         "nodes/test_execution_roles.py",
-        "nodes that lack one right of their role each",
+        "nodes that each lack one permission of their role",
         "nodes/test_guarded_environment.py::TestReach",
     ),
     Further(
         "nodes/test_hyperpod_operations.py",
-        "operations on nodes one by one, also those that fail",
+        "operations on single nodes, including failures",
         "nodes/test_life.py",
     ),
     Further(
         "nodes/test_capacity.py::test_a_deployment_ends_well",
-        "a deployment by command to which EC2 gives fewer instances",
+        "a deployment for which EC2 has too few instances",
         "nodes/test_capacity.py::TestPartialCapacity",
     ),
     Further(
@@ -143,24 +143,24 @@ FURTHER: Sequence[Further] = (
     ),
     Further(
         "nodes/test_profiles.py::test_the_fourth_attempt",
-        "an update of the software that fails again and again",
+        "a software update that fails repeatedly",
         "nodes/test_hyperpod_modes.py::TestExtended"
         "::test_an_update_whose_scripts_fail_leaves_everything_as_it_was",
     ),
     Further(
         "nodes/test_profiles.py::test_a_job_ends_well",
-        "a job beside which HyperPod writes slurm.conf anew, under adverse profiles",
+        "a job while HyperPod rewrites slurm.conf, under adverse profiles",
         "nodes/test_reconfiguration.py",
     ),
     Further(
         "nodes/test_records.py::test_hyperpod_connects",
-        "a database to which HyperPod connects Slurm, with another password later",
+        "a database to which HyperPod connects Slurm, with a later password change",
         "nodes/test_records.py"
         "::test_a_password_that_rds_changes_reaches_slurmdbd_and_no_record_is_lost",
     ),
     Further(
         "nodes/test_access.py::test_people_come",
-        "people of the environment where our scripts set Slurm up",
+        "users of an environment whose scripts set Slurm up",
         "nodes/test_access.py::TestOnNodes",
     ),
     Further(
@@ -181,27 +181,27 @@ FURTHER: Sequence[Further] = (
     ),
     Further(
         f"{_RESUME}::test_all_nodes",
-        "packages that a job installs for all nodes, from a bucket",
+        "packages that a job installs for all nodes from a bucket",
         "pure/jobs/test_venv.py",
     ),
     Further(
         f"{_RESUME}::test_a_job_goes_on",
-        "a training that goes on where its nodes were lost, with the losses of an undisturbed one",
+        "a training that resumes after losing nodes, with the losses of an undisturbed one",
         _RESUMED,
     ),
     Further(
         f"{_RESUME}::test_a_pretraining",
-        "a `pretrain` on nodes that loses one after its first checkpoint in the background",
+        "a `pretrain` that loses a node after its first checkpoint in the background",
         _RESUMED,
     ),
     Further(
         f"{_RESUME}::test_a_job_saves",
-        "a training on nodes that its time limit ends, and Slurm starts again",
+        "a training that reaches its time limit and is restarted by Slurm",
         f"{_CHECKPOINTS}::test_near_its_time_limit_a_training_saves_and_is_requeued",
     ),
     Further(
         f"{_RECIPES}::test_what_has_no_wheel",
-        "packages that a job builds on a node of a cluster",
+        "packages that a job builds on a cluster node",
         "pure/jobs/test_venv_sources.py",
     ),
     Further(f"{_RECIPES}::test_gpt2", "a compiled training", _TRAINED),
@@ -231,17 +231,17 @@ FURTHER: Sequence[Further] = (
     ),
     Further(
         f"{_CHECKPOINTS}::test_a_",
-        "checkpoints that are cut off, shared, or spoiled",
+        "checkpoints that are cut off, shared, or corrupt",
         _RESUMED,
     ),
     Further(
         "programs/test_contributing.py",
-        "additions of each other kind of thing",
+        "additions of every other kind",
         "programs/test_contributing.py::test_a_rule",
     ),
     Further(
         "templates/test_checkov.py",
-        "the templates, judged by checkov, too",
+        "the templates, checked by checkov, too",
         "templates/test_nag.py",
     ),
     Further(
@@ -268,12 +268,12 @@ FURTHER: Sequence[Further] = (
 
 
 def is_further(node_id: str) -> bool:
-    """Return whether a test, by its node id below `tests/`, is left to `make test-all`."""
+    """Return whether only `make test-all` runs a test, given by its node id below `tests/`."""
     return any(node_id.startswith(each.tests) and node_id != each.proof for each in FURTHER)
 
 
 def with_table(page: str) -> str:
-    """Return a page with the table between its two marks made anew."""
+    """Return a page with the table between its two marks regenerated."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     head = "| only in `make test-all` | further cases | proved in `make test` by |\n|---|---|---|"

@@ -13,7 +13,7 @@ FILE = "slurmpod/data/accepted_findings.json"
 
 
 def accepted_findings() -> str:
-    """Return each reason once, with the rules and the stacks for which it stands."""
+    """Return each reason once, with its rules and stacks."""
     found: dict[str, dict[str, set[str]]] = {}
     for waiver in ALL_WAIVERS:
         entry = found.setdefault(waiver.reason, {"rules": set(), "stacks": set()})

@@ -1,6 +1,6 @@
 """The effects of changing each field as a page of Markdown: docs/changes.md.
 
-What holds for many fields is said once, with these fields below it.
+An effect that several fields share is written once, followed by a list of these fields.
 """
 
 from __future__ import annotations
@@ -21,60 +21,60 @@ from tools.sections import (
 INTRODUCTION = """\
 # What a change does
 
-`slurmpod diff environments/dev.yaml` compares a file with the last deployment and says what a
-deployment would do with each difference. This page says the same of every field, as does each field
-of [the reference](fields/index.md).
+`slurmpod diff environments/dev.yaml` compares a file with the last deployment and shows the
+effect of deploying each difference. This page lists the effect for every field, as does
+[the reference](fields/index.md).
 
 Only the resulting values count: writing out a default, or moving people into the file of users,
-changes nothing. Files that an environment names are compared by content.
+changes nothing. Files that an environment refers to are compared by content.
 
 | kind | meaning |
 |---|---|
-| [in place](#in-place) | nothing is interrupted beyond what the text says |
+| [in place](#in-place) | nothing is interrupted unless the text says so |
 | [new nodes only](#new-nodes-only) | running nodes keep what they have |
-| [loses something](#loses-something) | nodes or data go; a protected environment asks first |
-| [replaces](#replaces) | made anew beside the old one; a protected environment asks first |
-| [refused](#refused) | AWS fails it, or is not known to take it, so `slurmpod diff` fails |
+| [loses something](#loses-something) | deletes nodes or data; a protected environment asks first |
+| [replaces](#replaces) | creates a new resource; a protected environment asks first |
+| [refused](#refused) | AWS rejects it, or is not known to accept it, so `slurmpod diff` fails |
 
-Some fields have a second answer that replaces the first: for a value that
-[becomes less, or is taken out](#less-or-taken-out) (a smaller number, a switch that goes off, an
-entry of a list, a whole section), or [in customer mode](#in-customer-mode).
+Some fields have a second effect that replaces the first: for a value that
+[decreases or is removed](#less-or-taken-out) (a smaller number, a switch turned off, an entry of a
+list, a whole section), or [in customer mode](#in-customer-mode).
 
-If the cluster's stack was deleted, the file is compared with what was deployed before;
-CloudFormation remembers that for 90 days. What a cluster or its nodes cannot change is then in
-place, because the next cluster starts with it.
+If the cluster's stack was deleted, the file is compared with the last deployment before the
+deletion, which CloudFormation remembers for 90 days. Changes that a running cluster or its nodes
+cannot make are then in place, because the next cluster starts with them.
 
-This page is made by `make golden` from what `slurmpod/environment/` says on each field.
+`make golden` generates this page from the effects declared in `slurmpod/environment/`.
 """
 
 TWINS = """\
 ## Sections that have the same fields
 
-A section that may stand at several places is listed at the first of them only. A change does the
-same at the others:
+A section that can appear in several places is listed under the first of them only. Changes have the
+same effect in the others:
 """
 
 PROOFS = """\
 ## Who says so
 
-For what is refused or replaced, and for some changes that AWS documents by halves, this is where it
-is written, and what is written nowhere. `slurmpod diff` shows both. A refusal that is not proven
-is one, too: a cluster that somebody works on is no place to try it.
+Sources for changes that are refused or replace something, and for some changes that AWS documents
+only in part, with the points that no source covers. `slurmpod diff` shows both. A refusal without
+proof is still a refusal: a cluster in use is no place to try it.
 
 | fields | kind | source | not proven |
 |---|---|---|---|"""
 
-NOTHING_TO_ADD = "There is nothing to add for these fields."
+NOTHING_TO_ADD = "No further effects."
 LESS = "less, or taken out"
 Fields = dict[str, list[PlacedField]]
-"""Fields by what a change of them means."""
+"""Fields by the effect of a change."""
 
 
 def changes_page() -> str:
-    """Return the page: the kinds of changes, each with its meanings, each with its fields."""
+    """Return the page: for each kind of change its effects, and the fields of each effect."""
     usual: dict[str, Fields] = {kind: {} for kind in Kind}
     special: dict[str, Fields] = {}
-    for field in (field for told in told_sections() for field in told.fields):
+    for field in (field for section in told_sections() for field in section.fields):
         effect = effect_of(field.declared)
         usual[effect.kind].setdefault(sentences(effect) or NOTHING_TO_ADD, []).append(field)
         for when, other in cases(field):
@@ -106,7 +106,7 @@ def _by_section(fields: Iterable[PlacedField]) -> Iterator[str]:
 def _proofs() -> Iterator[str]:
     """Yield a row for each source and doubt, with the fields that have it."""
     rows: dict[tuple[str, str, str], list[str]] = {}
-    for field in (field for told in told_sections() for field in told.fields):
+    for field in (field for section in told_sections() for field in section.fields):
         others = (other for _, other in cases(field))
         for effect in (effect_of(field.declared), *others):
             if effect.source or effect.doubt:
@@ -117,6 +117,6 @@ def _proofs() -> Iterator[str]:
 
 
 def _twins() -> Iterator[str]:
-    for told in told_sections():
-        if told.like:
-            yield f"- `{place(told.section.path)}` has the fields of `{place(told.like.path)}`"
+    for each in told_sections():
+        if each.like:
+            yield f"- `{place(each.section.path)}` has the fields of `{place(each.like.path)}`"

@@ -1,4 +1,4 @@
-"""The broken states of which `slurmpod why` was asked, as a page: docs/diagnosis.md."""
+"""The broken states that `slurmpod why` is tested with, as a page: docs/diagnosis.md."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from tests.pure.diagnosis.diagnosis import State, states
 INTRODUCTION = """\
 # Broken states
 
-What [`slurmpod why`](running.md#why-a-node-or-job-is-as-it-is) says of {count} broken states: the
-cause that it names while the state lasts, and the next step. Most are asked again later, in all at
-{moments} moments: nodes once they are cured and a person has drained them, and once they have
-another instance; jobs once Slurm has forgotten them, and once their node is another one.
+The output of [`slurmpod why`](running.md#why-a-node-or-job-is-as-it-is) for {count} broken states:
+the cause while the state lasts, and the next step. For most states `why` is run again later,
+{moments} times in all: for nodes after they are repaired and drained by a person, and after their
+instance is replaced; for jobs after Slurm has forgotten them, and after their node is replaced.
 
-A test holds each answer. {recorded} are answers of nodes that were
-broken in a rehearsal. {composed} are composed: put together in the same form, by Slurm's source, so
-that nobody has seen `why` name them on a node. Other tests break booted nodes and ask `why` of
-them: `tests/nodes/test_rehearse.py`, `test_life.py` and `test_capacity.py`.
-[How many it names rightly](benchmarks.md#what-why-names) is measured by
-`make bench PARTS=diagnosis`.
+A test checks each answer. {recorded} are answers of nodes that were
+broken in a rehearsal. {composed} are composed in the same format, following Slurm's source: `why`
+was never run for them on a node. Other tests break booted nodes and run `why` for them:
+`tests/nodes/test_rehearse.py`, `test_life.py` and `test_capacity.py`.
+`make bench PARTS=diagnosis` measures [how many causes are right](benchmarks.md#what-why-names).
 
-This page is made from the states themselves (`make golden`).
+`make golden` generates this page from the states.
 """
 HEAD = "| state | cause | next step | answers |\n|---|---|---|---|"
 

@@ -1,12 +1,12 @@
-"""Keep how long faults take.
+"""Record the durations of faults.
 
 Usage: slurmpod rehearse ENVIRONMENT --fault all --json >FILE
        python -m tools.fault_figures FILE
 
-The environment is environments/dev.yaml. Faults that need customer mode are tried with a file that
-has `extends: dev.yaml` and `lifecycle: {mode: customer}`, `zone-fails` and `plan-ends` with one
-whose workers have another zone, and a training plan. Several files may be named. Faults that
-they do not have stay as they were.
+The environment is environments/dev.yaml. Faults that need customer mode are run with a file with
+`extends: dev.yaml` and `lifecycle: {mode: customer}`, `zone-fails` and `plan-ends` with one whose
+workers have another zone and a training plan. Several files may be passed. Faults that they do not
+contain keep their figures.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from slurmpod.rehearsal.faults.usual import FILE, Usual
 
 
 def kept(before: dict[str, Any], outcomes: Iterable[Any]) -> str:
-    """Return the file of durations with what outcomes of rehearsals, or lists of faults, have."""
+    """Return the file of durations, updated from outcomes of rehearsals or lists of faults."""
     found = dict(before)
     for outcome in outcomes:
         for fault in outcome["faults"] if isinstance(outcome, dict) else outcome:

@@ -1,7 +1,7 @@
-"""What the rehearsal stands in for, as tables of Markdown: parts of docs/fidelity.md are made so.
+"""The behaviours that the rehearsal replaces, as tables of Markdown in docs/fidelity.md.
 
-Each folder of code that stands in for something has a file `fidelity.yaml` beside it, whose entries
-say what AWS has, what is here, by which source, how sure that is and which tests hold it.
+Each folder of code that replaces a part of AWS has a file `fidelity.yaml`. Its entries name the
+behaviour in AWS, the one in the rehearsal, the source, its certainty and the tests.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 ROOT = Path(__file__).parents[1]
 FILE = "fidelity.yaml"
 FOLDERS = {"embedded AWS": "embedded_aws", "platform": "slurmpod/rehearsal"}
-"""By the name of a part of the page, the folder whose files it is made of."""
+"""The folder whose files a part of the page is generated from, by the name of the part."""
 
 HEADER = """\
 | in AWS | in the rehearsal | how sure | source | not there, or not compared | tests |
@@ -26,7 +26,7 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class Entry(BaseModel):
-    """One behaviour; `sure` has the words of the platform's profiles."""
+    """One behaviour; `sure` uses the terms of the platform's profiles."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -54,9 +54,9 @@ def behaviours(part: str) -> Sequence[Behaviours]:
 
 
 def with_behaviours(page: str) -> str:
-    """Return a page with the text between the marks of each part made anew."""
+    """Return a page with the text between the marks of each part regenerated."""
     for part in FOLDERS:
-        begin = f"<!-- {part}: made of its files {FILE} by `make golden` -->"
+        begin = f"<!-- {part}: generated from its files {FILE} by `make golden` -->"
         end = f"<!-- end of {part} -->"
         before, _, rest = page.partition(begin)
         _, _, after = rest.partition(end)

@@ -20,19 +20,19 @@ WIDTH = 90
 
 @dataclass(frozen=True)
 class Example:
-    """What stands at a path in a file of this repository."""
+    """The value at a path in a file of this repository."""
 
     file: str
     value: Any
 
 
 def example(path: YamlPath) -> Example | None:
-    """Return the first use of a field, or None where no file has one."""
+    """Return the first use of a field, or None if no file has one."""
     return next(_uses(path), None)
 
 
 def section_example(path: YamlPath) -> tuple[str, str] | None:
-    """Return the file and the YAML of the richest use of a section that is still short."""
+    """Return the file and the YAML of the longest use of a section within `MOST_LINES`."""
     texts = [(each.file, _as_yaml(path, each.value)) for each in _uses(path) if each.value]
     short = [each for each in texts if each[1].count("\n") <= MOST_LINES]
     return max(short, key=lambda each: each[1].count("\n"), default=None)
@@ -65,7 +65,7 @@ def _files() -> tuple[tuple[str, Any], ...]:
 
 
 def _at(content: Any, path: YamlPath) -> Iterator[Any]:
-    """Yield what stands at a path; 0 stands for every entry of a list."""
+    """Yield the values at a path; 0 matches every entry of a list."""
     if not path:
         yield content
     elif isinstance(content, list) and path[0] == 0:

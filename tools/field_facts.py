@@ -1,4 +1,4 @@
-"""What there is to say of a field of an environment: its values, unit, default, changes, a use."""
+"""Facts about a field of an environment: values, unit, default, effect of a change, example."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ UNITS = {
     "_usd": "US dollars",
     "_weight": "points of priority",
 }
-"""By the end of a field's name, in what it counts; the first that fits."""
+"""Units by the suffix of a field's name; the first match counts."""
 
 LONGEST_EXAMPLE = 80
 _DEFAULT = re.compile(r"[;.] default: (.*)\.$", re.IGNORECASE)
 
 
 def meaning(placed: PlacedField) -> str:
-    """Return what a field means, without its default."""
+    """Return the description of a field, without its default."""
     return _DEFAULT.sub(".", placed.description)
 
 
 def facts(placed: PlacedField, since: str) -> Iterator[tuple[str, str]]:
-    """Return the facts of a field by their names; empty where there is nothing to say."""
+    """Yield the facts of a field with their names; a fact may be empty."""
     yield "Values", _values(placed)
     yield "Unit", _unit(str(placed.path[-1]))
     yield "Default", _default(placed)
@@ -73,7 +73,7 @@ def _default(placed: PlacedField) -> str:
     if described:
         return described[1]
     if field.is_required():
-        return "none; you have to write it"
+        return "none; required"
     value: Any = field.get_default(call_default_factory=True, validated_data={})
     if isinstance(value, BaseModel):
         return "the section with the defaults of its fields"

@@ -1,4 +1,4 @@
-"""Every field of an environment as pages of Markdown: docs/fields is made of the sections."""
+"""Every field of an environment as pages of Markdown: docs/fields, one page per section."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ INTRODUCTION = """\
 
 These pages list every field that an environment file may have. Each section of the file has a page.
 
-| section | what it describes |
+| section | contents |
 |---|---|
 """
 
 LEGEND = """
-Each field says which values it takes, what holds where you leave it out, and since which version of
-slurmpod it is there. "A change" is the effect of a later deployment with another value.
-[What a change does](../changes.md) explains the words, and has the same for all fields together.
-The examples are from environments of this repository.
+Each field has its values, its default, and the version of slurmpod that introduced it. "A change"
+is the effect of a later deployment with another value. [What a change does](../changes.md)
+explains the terms, and lists the effects of all fields on one page. The examples are from
+environments of this repository.
 
 `slurmpod expand environments/dev.yaml` shows an environment with all of its defaults. Editors that
-know [the schema](../../environments/schema.json) complete the names of fields while you type. Where
-fields depend on each other, a [rule](../rules.md) says so.
+use [the schema](../../environments/schema.json) complete field names while you type. If fields
+depend on each other, a [rule](../rules.md) says so.
 
-These pages are made by `make golden` from what `slurmpod/environment/` says on each field.
+`make golden` generates these pages from the fields in `slurmpod/environment/`.
 """
 
 
 def field_pages(version: str, known: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the pages by their names.
+    """Return the pages by name.
 
-    `known` are the pages as they are: a field that they lack is new in this `version`.
+    `known` are the existing pages: a field that they lack is new in this `version`.
     """
     pages: dict[str, list[ToldSection]] = {}
     for told in told_sections():
@@ -82,7 +82,7 @@ def _about(section: PlacedSection) -> str:
 
 @dataclass(frozen=True)
 class _Writer:
-    """Writes sections; `since` has versions by the places of fields."""
+    """Writer of sections; `since` has the versions of fields by path."""
 
     version: str
     since: Mapping[str, str]
@@ -108,7 +108,7 @@ class _Writer:
 
 
 def _what(told: ToldSection) -> str:
-    """Return what a section is: what its field means tells it from others of the same model."""
+    """Return the description of a section; its field distinguishes it if the model is shared."""
     section = told.section
     if not section.holder or section.model not in _shared_models():
         return _about(section)
@@ -117,7 +117,7 @@ def _what(told: ToldSection) -> str:
 
 @cache
 def _shared_models() -> frozenset[type[BaseModel]]:
-    """Return the models that several fields have, which only the fields tell apart."""
+    """Return the models that several fields use."""
     return frozenset(told.like.model for told in told_sections() if told.like)
 
 

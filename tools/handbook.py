@@ -1,7 +1,7 @@
-"""Build the handbook of the pages in docs/, a site without network: `python -m tools.handbook`.
+"""Build the handbook from docs/, as a site that needs no network: `python -m tools.handbook`.
 
-Pages are written for readers of the repository, too, so they link to files outside of docs/. Such a
-file becomes a page of the site. The generator (Zensical) then fails on links that lead nowhere.
+Pages are also read in the repository, so they link to files outside of docs/. Each such file
+becomes a page of the site. The generator (Zensical) then fails on broken links.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HIDDEN_FROM_SEARCH = "---\nsearch:\n  exclude: true\n---\n\n"
 
 
 def build() -> int:
-    """Lay the pages out anew and run the generator on them; return its exit code."""
+    """Copy the pages into an empty folder and run the generator there; return its exit code."""
     shutil.rmtree(BUILD, ignore_errors=True)
     shutil.copytree(SETTINGS, BUILD)
     shutil.copytree(PAGES, BUILD / "pages", ignore=shutil.ignore_patterns(SETTINGS.name))
@@ -44,7 +44,7 @@ def build() -> int:
 
 
 def _bring_search_in_files() -> None:
-    """Take from npm the script without which browsers refuse to search in pages opened as files."""
+    """Install the script that browsers need to search in pages opened as files."""
     install = ["npm", "ci", "--silent", "--prefer-offline", "--no-audit", "--no-fund"]
     subprocess.run(install, cwd=BUILD, check=True)
     folder = BUILD / "pages" / "javascripts"
@@ -53,13 +53,13 @@ def _bring_search_in_files() -> None:
 
 
 def pages_of(folder: Path) -> Mapping[str, str]:
-    """Return the text of each page below a folder, by its path there."""
+    """Return the text of each page below a folder, by relative path."""
     files = sorted(folder.rglob("*.md"))
     return {file.relative_to(folder).as_posix(): file.read_text("utf-8") for file in files}
 
 
 def laid_out(pages: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the pages with links that stay in the site, and pages of the files that they name."""
+    """Return the pages with links into the site, and pages for the files that they link to."""
     found = {path: _with_links_inside(path, text) for path, text in pages.items()}
     return {**found, **_pages_of_files(_files_named(pages))}
 
@@ -69,7 +69,7 @@ def _with_links_inside(page: str, text: str) -> str:
 
 
 def _inside(page: str, link: str) -> str:
-    """Return a link from a page as it is in the site."""
+    """Return the target of a link within the site."""
     target = _target(page, link)
     if target.parts[0] == PAGES.name:
         return link
@@ -78,12 +78,12 @@ def _inside(page: str, link: str) -> str:
 
 
 def _target(page: str, link: str) -> PurePosixPath:
-    """Return where in the repository a link leads."""
+    """Return the path in the repository that a link leads to."""
     return PurePosixPath(os.path.normpath(PurePosixPath(PAGES.name, page).parent / link))
 
 
 def _place(target: PurePosixPath) -> str:
-    """Return where in the site a file or folder of the repository has its page."""
+    """Return the page of a file or folder of the repository in the site."""
     return f"files/{target}/index.md" if (ROOT / target).is_dir() else f"files/{target}.md"
 
 

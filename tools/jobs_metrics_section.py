@@ -50,7 +50,7 @@ recomputation does not count.
 
 
 def metrics_section() -> str:
-    """Return the section, with a line of each format."""
+    """Return the section, with an example of each format."""
     rows = (f"| [{each.name}]({each.source}) | `{_shown(each.example)}` |" for each in FORMATS)
     table = ("| Training | a line of this shape |", "|---|---|", *rows)
     return METRICS.replace("{formats}", "\n".join(table))

@@ -1,4 +1,4 @@
-"""Batch scripts as a page of Markdown: docs/jobs.md is made of the rules for them."""
+"""The page docs/jobs.md on batch scripts, with the tables of their rules."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ How scripts are read:
   (sourced ones, programs in other folders) are not read.
 - Options set in two branches that exclude each other are never combined: branches of one `if` or
   `case`, and tests that contradict each other, such as `[ -n "$IMAGE" ]` and `[ -z "$IMAGE" ]`.
-- A here document is not part of the script, but counts if it tells a job not to load its
+- A here document is not part of the script, but counts if it makes a job ignore its
   checkpoints, or renames an argument. If bash expands it, and `read` or srun gets it, its
   rendezvous host and its list of nodes are checked, too. A here document for sbatch is another job.
 
-A job that has its nodes alone (`--exclusive`) needs no memory option. Slurm assumes the memory that
+A job with exclusive nodes (`--exclusive`) needs no memory option. Slurm assumes the memory that
 EC2 states for a type, which is more than the node really has: use `--mem=0` for all of it, because
 a number just below it may be more than there is.
 
@@ -132,7 +132,7 @@ def _row(rule: Rule) -> str:
 
 
 def _identifier(rule: Rule) -> str:
-    """Return the id as a link to where the rule comes from."""
+    """Return the id as a link to the rule's source."""
     if rule.source.startswith("https://"):
         return f"[{rule.id}]({rule.source})"
     return f"{rule.id} (`{rule.source}`)"

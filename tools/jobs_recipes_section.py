@@ -1,4 +1,4 @@
-"""What docs/jobs.md says of the recipes: made of their models, with every parameter."""
+"""The section of docs/jobs.md on recipes, with every parameter of their models."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ neither has one, the step ends with a message before it trains. To use TCP, subm
 
 
 def recipes_section() -> str:
-    """Return the recipes, and the sections on everything that is done with their jobs."""
+    """Return the recipes, and the sections on working with their jobs."""
     entries = map(_entry, RECIPES.values())
     ways = (VENV, ADOPTION, STAGING, ON_THE_CLUSTER)
     return "\n".join((INTRODUCTION, *entries, *ways, metrics_section().rstrip(), WATCH))
@@ -77,7 +77,7 @@ def _entry(recipe: Recipe) -> str:
 
 
 def _limits(recipe: Recipe) -> Iterator[str]:
-    """Yield where a recipe does not run."""
+    """Yield the environments in which a recipe does not run."""
     for kind in sorted(recipe.unsuitable):
         yield f"It does not run on {kind}."
     if recipe.instance_types:

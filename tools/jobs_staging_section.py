@@ -18,7 +18,7 @@ ten seconds. `--out FOLDER` writes the job without submitting it.
 |---|---|
 | run again | copies files that are missing or differ from the source, and continues interrupted ones, even in the middle of a file |
 | not enough space | found before the job copies anything |
-| a file that somebody else put there | accepted if its digest is the source's; otherwise it is kept, and the job fails and names it |
+| a file from another source | accepted if its digest is the source's; otherwise it is kept, and the job fails and names it |
 | a file that was deleted at the source | listed, and kept |
 | a bucket or prefix that the nodes may not read | refused before anything is copied |
 

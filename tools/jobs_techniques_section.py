@@ -1,4 +1,4 @@
-"""The section of docs/jobs.md on the techniques of the documents that this project began with."""
+"""The section of docs/jobs.md on the techniques of the documents behind this project."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ it takes the newest.
   local files are refused.
 - **Repositories** must be reachable by HTTPS, because nodes have no SSH key. Put a password into
   `~/.netrc` on the cluster.
-- **Nodes**: the job has its node alone and uses all its processors. Choose nodes with a compiler
+- **Nodes**: the job has its node exclusively and uses all its processors. Choose nodes with a compiler
   (`--partition`). Pass settings such as MAX_JOBS or PIP_FIND_LINKS with `job submit --env`.
 - **Kept wheels** are in `built-wheels` beside the environment, under the digest of their source,
   the Python and the processor. Another environment with the same source reuses a wheel; a changed

@@ -1,6 +1,6 @@
-"""Schemas of resource types of AWS that cfn-lint does not ship yet, written after AWS's references.
+"""Schemas of AWS resource types that cfn-lint does not ship yet, written from AWS's references.
 
-cfn-lint then knows that these types exist; the embedded AWS takes their properties from here.
+cfn-lint then accepts these types; the embedded AWS reads their properties from here.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ OWN_SCHEMAS = Path(__file__).with_name("schemas")
 
 @cache
 def load_own_schemas() -> None:
-    """Let cfn-lint, in this process, know the types, whatever it has looked up before."""
+    """Register the types with cfn-lint in this process, and reset its earlier look-ups."""
     PROVIDER_SCHEMA_MANAGER.load_registry_schemas(str(OWN_SCHEMAS))
     PROVIDER_SCHEMA_MANAGER.reset()
 
 
 def own_schema(resource_type: str) -> Mapping[str, Any]:
-    """Return our schema of a type; raises FileNotFoundError for a type without one."""
+    """Return slurmpod's schema of a type; raise FileNotFoundError if there is no such file."""
     file = OWN_SCHEMAS / f"{resource_type.replace('::', '-')}.json"
     schema: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return schema

@@ -1,4 +1,4 @@
-"""The permissions of nodes as a page of Markdown: docs/permissions.md is made of them."""
+"""The page docs/permissions.md, generated from the permissions of nodes, services and people."""
 
 from __future__ import annotations
 
@@ -15,31 +15,33 @@ from slurmpod.preflight.subjects.account import CALLER
 INTRODUCTION = """\
 # Permissions of the nodes
 
-All actions that slurmpod ever grants the execution role of a group. An environment gets those that
-it needs, for its own resources; with `identity.roles: per_role` each role gets what its nodes need.
-Without login nodes, the controller does their part. What you need to run slurmpod is at the end:
-[to look](#people-who-look), and [for the preflight](#who-runs-slurmpod-preflight).
+All actions that slurmpod can grant to the execution role of a group. An environment grants only
+those that it needs, for its own resources; with `identity.roles: per_role` each role gets only what
+its nodes need. Without login nodes, the controller takes their part. The permissions that you need
+to run slurmpod are at the end: [to look](#people-who-look), and
+[for the preflight](#who-runs-slurmpod-preflight).
 
-`slurmpod permissions environments/dev.yaml` prints the policies of one environment, for roles made
-by hand; `--check` asks the account whether roles and boundary suffice.
+`slurmpod permissions environments/dev.yaml` prints the policies of one environment, for roles that
+you create yourself; `--check` verifies in the account that roles and boundary suffice.
 
 AWS's managed policy AmazonSageMakerClusterInstanceRolePolicy is not used: it lets every node read
-all buckets whose names begin with `sagemaker-`, also of other environments, and write into the logs
-of all clusters. The policies Agents and LifecycleScripts allow the rest, for this environment.
+all buckets whose names begin with `sagemaker-`, including those of other environments, and write to
+the logs of all clusters. The policies Agents and LifecycleScripts allow its other actions, for this
+environment only.
 
-Interface endpoints allow only these actions, and only for identities of the account; that of KMS
-also allows what the session key's policy lets nodes do. They allow all actions of services that no
-policy names, and all actions if roles, further policies (`identity.policy_arns`) or the VPC are
-your own.
+Interface endpoints allow only these actions, and only for identities of the account; the KMS
+endpoint also allows the actions of nodes in the session key's policy. They allow all actions of
+services that no policy names, and all actions if you bring the roles, further policies
+(`identity.policy_arns`) or the VPC.
 
-Made from `slurmpod/permissions` and `slurmpod/preflight` by `make golden`.
+`make golden` generates this page from `slurmpod/permissions` and `slurmpod/preflight`.
 """
 
 POLICIES = {
     "Network": "Interfaces in your network",
     "Agents": "Agents of HyperPod and Systems Manager",
     "VolumeKeys": "Keys of volumes",
-    "Updates": "Updates that turn back",
+    "Updates": "Updates that are rolled back",
     "LifecycleScripts": "Lifecycle scripts",
     "FileSystem": "File systems",
     "Accounting": "Job records",
@@ -58,27 +60,27 @@ POLICIES = {
 SERVICES_INTRODUCTION = """\
 ## Roles of services
 
-[Services beside the cluster](services.md) have roles of their own, which nodes cannot use. A
-permissions boundary must leave room for them, too.
+[Services beside the cluster](services.md) have separate roles, which nodes cannot use. A
+permissions boundary must allow their actions, too.
 """
 
 PEOPLE = """\
 ## People who look
 
-These commands change nothing. What you may not read is named in its place; the rest is shown. To
-ask Slurm, you need `ssm:StartSession` with AWS's document `AWS-StartNonInteractiveCommand`, which
-also lets you be root on the node ([sessions](sessions.md)).
+These commands change nothing. Parts that you may not read are named; the rest is shown. To query
+Slurm, you need `ssm:StartSession` with AWS's document `AWS-StartNonInteractiveCommand`, which also
+lets you become root on the node ([sessions](sessions.md)).
 """
 
 
 def permissions_page() -> str:
-    """Return the page of all permissions, policy by policy, and what people need to look."""
+    """Return the page of all permissions by policy, then those of people who look."""
     people = ("", PEOPLE, *_reading(), *_preflight())
     return "\n".join((INTRODUCTION, *_sections(), *_exceptions(), *_services(), *people))
 
 
 def _reading() -> Iterator[str]:
-    yield "| command | action | resource | what for |"
+    yield "| command | action | resource | purpose |"
     yield "|---|---|---|---|"
     for command, rights in READING.items():
         for right in rights:
@@ -137,8 +139,8 @@ def _exceptions() -> Iterator[str]:
 def _preflight() -> Iterator[str]:
     yield (
         "## Who runs slurmpod preflight\n\n"
-        "The [preflight](preflight.md) only reads, and asks only about what the environment has. "
-        "To look for\nwhat earlier deployments left, it also describes these things, such as with "
+        "The [preflight](preflight.md) only reads, and queries only what the environment has. "
+        "To find\nremains of earlier deployments, it also calls describing actions, such as "
         "`s3:ListBucket` and\n`logs:DescribeLogGroups`.\n"
     )
     yield "| question | actions |\n|---|---|"

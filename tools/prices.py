@@ -1,7 +1,7 @@
 """Refresh the prices that come with slurmpod: `python -m tools.prices [REGION ...]`.
 
-It asks the AWS Price List API (`pricing:GetProducts`) with the credentials of the shell. What the
-API tells takes the place of what was known of it; the rest stays with its older date.
+The AWS Price List API (`pricing:GetProducts`) is called with the credentials of the shell. Its
+prices replace the earlier ones; prices that it does not return stay with their older date.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from slurmpod.plan.prices import (
 
 
 def main(regions: Sequence[str]) -> None:
-    """Ask for the prices of Regions, or of all with HyperPod, and write both files."""
+    """Query the prices of Regions, or of all with HyperPod, and write both files."""
     clients = clients_of("us-east-1")
     fresh = [price for region in regions for price in live_prices(clients, region)]
     write(refreshed(all_bundled_prices(), fresh), PRICES_FILE, SOURCES_FILE)
@@ -32,13 +32,13 @@ def main(regions: Sequence[str]) -> None:
 
 
 def refreshed(known: Iterable[Price], fresh: Iterable[Price]) -> list[Price]:
-    """Return all prices in order, each thing once: the fresh one if there is one."""
+    """Return all prices in order, one per item, detail and Region: the fresh one if available."""
     by_thing = {(p.item, p.detail, p.region): p for p in (*known, *fresh)}
     return [by_thing[thing] for thing in sorted(by_thing)]
 
 
 def write(prices: Sequence[Price], prices_file: Path, sources_file: Path) -> None:
-    """Write prices, and the sources that they are from: one for each text and date."""
+    """Write prices, and their sources: one for each text and date."""
     sources = dict.fromkeys(price.source for price in prices)
     rows = [(p.item, p.detail, p.region, p.usd, p.source.name) for p in prices]
     _write(prices_file, COLUMNS, rows)

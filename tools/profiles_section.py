@@ -1,4 +1,4 @@
-"""The profiles of the platform as Markdown: a part of docs/fidelity.md is made of their files."""
+"""The profiles of the platform as Markdown: a section of docs/fidelity.md."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 from slurmpod.platform_profiles.loading import DEFAULT, LoadedProfile, built_in, load
 from slurmpod.problems import YamlPath, format_path
 
-BEGIN = "<!-- profiles: made of slurmpod/platform_profiles/data by `make golden` -->"
+BEGIN = "<!-- profiles: generated from slurmpod/platform_profiles/data by `make golden` -->"
 END = "<!-- end of profiles -->"
 HEADER = ("about", "source", "confidence")
 
 
 def with_profiles(page: str) -> str:
-    """Return a page with the text between its two marks made anew."""
+    """Return a page with the text between its two marks regenerated."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n\n{_tables()}\n\n{END}{after}"
@@ -24,7 +24,7 @@ def _tables() -> str:
     default = load()
     return "\n".join(
         (
-            "| profile | what it says | values that differ from the default |",
+            "| profile | contents | values that differ from the default |",
             "|---|---|---|",
             *(_profile_row(name, default) for name in built_in()),
             "",
@@ -68,7 +68,7 @@ def _value(loaded: LoadedProfile, place: YamlPath) -> Any:
 def _shown(loaded: LoadedProfile, place: YamlPath) -> str:
     value = _value(loaded, place)
     if value is None:
-        return "taken away"
+        return "removed"
     if isinstance(value, list):
         value = ", ".join(value)
     if isinstance(value, str) and "\n" in value:

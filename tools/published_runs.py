@@ -1,6 +1,6 @@
-"""Published trainings beside what `slurmpod job plan` computes for their meshes.
+"""Published trainings compared with the figures of `slurmpod job plan` for their meshes.
 
-docs/jobs.md has both as tables; tests hold them.
+docs/jobs.md has both as tables; tests check them.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Step(Value):
 
     @property
     def estimated(self) -> float:
-        """What the plan says."""
+        """Share of the peak according to the plan."""
         nodes = Allocation("any", max(1, self.gpus // 8), "UNLIMITED", instance_types()[self.gpu])
         speed = speed_of(nodes)
         if speed is None:
@@ -108,7 +108,7 @@ of 500 W), arXiv 2407.21783 (table 4), LLM Foundry's scripts/train/benchmarking/
 
 
 class Run(Value):
-    """A whole training as its publisher counts its GPU hours; its mesh is not told."""
+    """A whole training with its published GPU hours; its mesh is not published."""
 
     model: str
     gpu: str
@@ -140,7 +140,7 @@ RUNS = (
     Run("deepseek-v3", H100, 2048, 4096, 15360, "14.8T", 2_664_000),
 )
 """Sources: arXiv 2307.09288 (table 2), the model cards of Llama 3.1, arXiv 2412.19437 (table 1; in
-FP8, on H800). Where the number of GPUs and the batch are not told, they are of the usual size."""
+FP8, on H800). If the number of GPUs and the batch are not published, usual sizes are assumed."""
 
 
 def tables() -> str:

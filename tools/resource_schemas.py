@@ -1,4 +1,4 @@
-"""The table of AWS's own resource schemas for the embedded AWS, from those that cfn-lint ships.
+"""The table of AWS's resource schemas for the embedded AWS, from the schemas in cfn-lint.
 
 `make golden` writes embedded_aws/data/resource_schemas.json with it.
 """
@@ -19,11 +19,11 @@ _SCALARS = ("boolean", "integer", "number", "string")
 
 
 Schemas = Callable[[str], Mapping[str, Any]]
-"""Returns the schema of a type."""
+"""A function that returns the schema of a type."""
 
 
 def pinned_schema(resource_type: str) -> Mapping[str, Any]:
-    """Return the schema of a type in the cfn-lint that is installed, or our own."""
+    """Return the schema of a type from the installed cfn-lint, or slurmpod's own."""
     load_own_schemas()
     schema: Mapping[str, Any] = PROVIDER_SCHEMA_MANAGER.get_resource_schema(
         _REGION, resource_type
@@ -32,7 +32,7 @@ def pinned_schema(resource_type: str) -> Mapping[str, Any]:
 
 
 def resource_schemas(types: Iterable[str], schema_of: Schemas = pinned_schema) -> str:
-    """Return the table of `types` as JSON, one type in a line.
+    """Return the table of `types` as JSON, one type per line.
 
     A type has `create_only`: the paths of the properties that cannot change; `identifiers`: the
     properties that identify it for import, none if CloudFormation cannot read it (CloudFormation
@@ -57,11 +57,11 @@ def _row(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _keys(schema: Mapping[str, Any], known: Mapping[str, Any], definitions: dict[str, Any]) -> Any:
-    """Return the keys that a value may have, or its type where it has none.
+    """Return the keys that a value may have, or its type if it has no keys.
 
-    They are a mapping from key to the keys of its value, with the key `*` if there may be others;
-    a list with the keys of every item; the name of a definition; or one of the scalar types.
-    Nothing is said of what may be of several types. `definitions` gets those that are named.
+    The result is a mapping from key to the keys of its value, with the key `*` if others are
+    allowed; a list with the keys of every item; the name of a definition; one of the scalar types;
+    or None for values of several types. Named definitions are added to `definitions`.
     """
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]

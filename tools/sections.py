@@ -1,4 +1,4 @@
-"""The sections of an environment at their places, and effects of changes in whole sentences."""
+"""The sections of an environment at their paths, and the effects of changes as sentences."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ NEEDS_SUBJECT = (
     (re.compile(r"^(?=changed|upgraded)"), "it is "),
     (re.compile(r"^(?=counts|encrypts)"), "it "),
 )
-"""How meanings begin that `slurmpod diff` shows below the field of which they speak."""
+"""Subjects for effects that `slurmpod diff` shows below their field, and so without one."""
 
 
 @dataclass(frozen=True)
 class PlacedField:
-    """A field of a model where a file has it; its path has 0 for the entries of a list."""
+    """A field of a model at its path in a file; the path has 0 for the entries of a list."""
 
     path: YamlPath
     model: type[BaseModel]
@@ -40,12 +40,12 @@ class PlacedField:
 
     @property
     def is_section(self) -> bool:
-        """Whether it holds a section, or a list of sections."""
+        """Whether the field holds a section or a list of sections."""
         return bool(section_in(self.declared) or entry_section(self.declared))
 
     @property
     def accepted(self) -> FieldInfo:
-        """The field with its limits at the surface; it lacks what changes do."""
+        """The field with its limits; it lacks the effect of changes."""
         found = field_at(self.path)
         assert found  # noqa: S101  # the path is one of an environment
         return found
@@ -53,7 +53,7 @@ class PlacedField:
 
 @dataclass(frozen=True)
 class PlacedSection:
-    """A section where a file has it, and the field that holds it; the top has none."""
+    """A section at its path in a file, and the field that holds it; the top level has none."""
 
     path: YamlPath
     model: type[BaseModel]
@@ -61,22 +61,22 @@ class PlacedSection:
 
     @property
     def place(self) -> str:
-        """Where the field stands that holds it, as pages write it."""
+        """The path of the field that holds the section, as pages write it."""
         return place(self.holder.path) if self.holder else ""
 
     @property
     def fields(self) -> Sequence[PlacedField]:
         """The fields of the section, in their order."""
-        told = descriptions(self.model)
+        texts = descriptions(self.model)
         return [
-            PlacedField((*self.path, name), self.model, field, told[name])
+            PlacedField((*self.path, name), self.model, field, texts[name])
             for name, field in self.model.model_fields.items()
         ]
 
 
 @dataclass(frozen=True)
 class ToldSection:
-    """A section with the fields that are told of there; the others are told of at `like`."""
+    """A section with the fields that are described there; the others are described at `like`."""
 
     section: PlacedSection
     fields: Sequence[PlacedField]
@@ -84,7 +84,7 @@ class ToldSection:
 
 
 def told_sections() -> Iterator[ToldSection]:
-    """Return every section at every place, each before those inside it, and each field once."""
+    """Yield every section at every path, before the sections inside it, and each field once."""
     first: dict[type[BaseModel], PlacedSection] = {}
     for section in _sections(PlacedSection((), Environment)):
         like = first.get(section.model) or first.get(section.model.__bases__[0])
@@ -98,7 +98,7 @@ def told_sections() -> Iterator[ToldSection]:
 
 
 def all_places(field: PlacedField) -> Iterator[YamlPath]:
-    """Return where else sections with this field stand, after its own place."""
+    """Yield the path of the field, then those of other sections with the same field."""
     yield field.path
     for section in _sections(PlacedSection((), Environment)):
         if issubclass(section.model, field.model):
@@ -121,23 +121,23 @@ def place(path: YamlPath) -> str:
 
 
 TOP = "environment"
-"""The page of what stands at the top of a file and has no section."""
+"""The page of the fields at the top level of a file, outside of sections."""
 
 
 def page_of(path: YamlPath) -> str:
-    """Return the name of the page on which a field or section has its heading."""
+    """Return the name of the page with the heading of a field or section."""
     field = Environment.model_fields[str(path[0])] if path else None
     return str(path[0]) if field and section_in(field) else TOP
 
 
 def address(path: YamlPath) -> str:
-    """Return where the heading of a field or section is, as a link from beside these pages."""
+    """Return the link to the heading of a field or section, from a page of the same folder."""
     anchor = re.sub(r"[^\w-]", "", place(path))
     return f"{page_of(path)}.md#{anchor}"
 
 
 def cases(field: PlacedField) -> Iterator[tuple[str, Effect]]:
-    """Return the other effects of a field, with the words for when they hold."""
+    """Yield the other effects of a field, each with its condition."""
     effect = effect_of(field.declared)
     if effect.less:
         yield _less(field.declared), effect.less
@@ -155,9 +155,9 @@ def _less(field: FieldInfo) -> str:
 
 
 def sentences(effect: Effect) -> str:
-    """Return what an effect means, which `;` divides, as sentences with a subject each.
+    """Return the meaning of an effect, whose parts `;` separates, as full sentences.
 
-    Empty where it means no more than its kind says.
+    The result is empty if the meaning adds nothing to the kind.
     """
     parts = effect.meaning.split("; ")
     more = parts[1:] if parts[0] == IN_PLACE.meaning and effect.kind is Kind.IN_PLACE else parts

@@ -1,4 +1,4 @@
-"""The extract of an API model that comes with slurmpod: the shapes of one request.
+"""The extract of an API model that slurmpod ships: the shapes of one request.
 
 `make golden` writes slurmpod/data/create_cluster_shape.json with it.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def shapes_of(shapes: Mapping[str, Any], root: str) -> dict[str, Any]:
-    """Return every shape that `root` can hold, by name, without its documentation."""
+    """Return every shape reachable from `root`, by name, without documentation."""
     wanted: dict[str, Any] = {}
     needed = [root]
     while needed:
@@ -23,7 +23,7 @@ def shapes_of(shapes: Mapping[str, Any], root: str) -> dict[str, Any]:
 
 
 def written(shapes: Mapping[str, Any]) -> str:
-    """Return shapes as JSON, one in a line."""
+    """Return shapes as JSON, one per line."""
     lines = (f"{json.dumps(name)}: {json.dumps(shape)}" for name, shape in shapes.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -36,7 +36,7 @@ def _without_documentation(value: Any) -> Any:
 
 
 def _references(shape: Mapping[str, Any]) -> list[str]:
-    """Return the names of the shapes that a shape consists of."""
+    """Return the names of the shapes that a shape refers to."""
     parts = list(shape.get("members", {}).values())
     parts += [shape[key] for key in ("member", "key", "value") if key in shape]
     return [part["shape"] for part in parts]

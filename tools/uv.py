@@ -1,4 +1,4 @@
-"""Runs uv such that it finds packages where pip does: it reads nothing of pip's configuration.
+"""Run uv with the package indexes of pip, because uv does not read pip's configuration.
 
 .venv/bin/python -m tools.uv pip install --requirement requirements-dev.txt
 """
@@ -20,17 +20,17 @@ SETTINGS = {
     "cert": ("SSL_CERT_FILE", " "),
     "proxy": ("ALL_PROXY", " "),
 }
-"""The variable for each option of pip, and what stands between several values in it."""
+"""The variable of uv for each option of pip, and the separator of several values."""
 
 LIKE_PIP = {"UV_INDEX_STRATEGY": "unsafe-best-match", "UV_SYSTEM_CERTS": "true"}
-"""No index comes before another, and certificates are those of the machine."""
+"""No index takes precedence, and the machine's certificates are used."""
 
 SECTIONS = ("global", "install", ":env:")
-"""Where pip looks for an option; the last that has it counts."""
+"""The sections in which pip looks for an option; the last one that has it counts."""
 
 
 def variables(listed: str) -> Mapping[str, str]:
-    """Return the variables of uv for what `pip config list` prints."""
+    """Return the variables of uv for the output of `pip config list`."""
     options: dict[str, str] = {}
     lines = [line.partition("=") for line in listed.splitlines()]
     for section in SECTIONS:
@@ -45,9 +45,10 @@ def variables(listed: str) -> Mapping[str, str]:
 
 
 def main() -> None:
-    """Become uv; a variable that is set already stays.
+    """Replace this process by uv; variables that are already set keep their values.
 
-    Packages go beside the Python that runs this, whatever environment the user has activated.
+    Packages are installed for the Python that runs this, even if the user has activated another
+    environment.
     """
     pip = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(pip, capture_output=True, text=True, check=True).stdout

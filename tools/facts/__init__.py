@@ -1,1 +1,1 @@
-"""Compares the facts of slurmpod with what AWS publishes by now: `python -m tools.facts`."""
+"""Compare the facts of slurmpod with those that AWS publishes now: `python -m tools.facts`."""

@@ -1,4 +1,4 @@
-"""Print what AWS has by now and the facts lack: `python -m tools.facts [--packages FOLDER]`."""
+"""Print differences between facts and AWS: `python -m tools.facts [--packages FOLDER]`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tools.facts.published import Published
 from tools.facts.touched import touched
 
 SHOWN = 8
-"""Names of one kind that are shown; how many more there are is said."""
+"""The number of names of one kind that are listed; the rest are counted."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compare with the packages in a folder, or else with the newest; 1 if something differs."""
+    """Compare with the packages in a folder, or with the newest; return 1 if something differs."""
     parser = argparse.ArgumentParser(prog="python -m tools.facts", description=__doc__)
     parser.add_argument("--packages", type=Path, help="a folder with botocore and cfn-lint")
     options = parser.parse_args(arguments)
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def report(folder: Path) -> int:
-    """Print what differs from the packages in a folder, and what nothing is compared with."""
+    """Print differences from the packages in a folder, and the facts that are not compared."""
     found = list(differences(facts().values(), Published(folder)))
     sys.stdout.writelines(f"{line}\n" for line in _report(found, folder))
     return 1 if found else 0
@@ -42,7 +42,7 @@ def _report(found: Sequence[Difference], folder: Path) -> Iterator[str]:
     others = [each for each in facts().values() if not each.checked_against]
     compared = len(facts()) - len(others)
     yield f"{compared} facts compared with {_versions(folder)}: {len(found)} differ"
-    yield "in no form that programs read, so not compared:"
+    yield "published for people only, so not compared:"
     yield from (f"  {_title(each)}" for each in others)
 
 

@@ -1,7 +1,6 @@
-"""The differences between facts and what AWS publishes.
+"""The differences between facts and the data that AWS publishes.
 
-Where a fact is published stands in its `checked_against`: the kind of the comparison, and what it
-needs to know.
+A fact's `checked_against` says where it is published: the kind of comparison, and its arguments.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from tools.resource_schemas import resource_schemas
 from tools.service_shapes import shapes_of
 
 BEFORE_VALUES = re.compile(r"(valid|possible) values", re.IGNORECASE)
-"""What documentation says before it lists values; numbers before that are examples."""
+"""The phrase before lists of values in documentation; numbers before it are examples."""
 
 
 class Difference(Value):
-    """What AWS has and a fact lacks (`new`), and the other way round (`gone`)."""
+    """Values that AWS has and a fact lacks (`new`), and the reverse (`gone`)."""
 
     fact: Fact
     new: tuple[str, ...]
@@ -46,7 +45,7 @@ def differences(facts: Iterable[Fact], published: Published) -> Iterator[Differe
 
 
 def known_values(of: Fact) -> Set[str]:
-    """Return the values of a fact, from its table where it has one."""
+    """Return the values of a fact, from its table if it has one."""
     if not of.table:
         return set(of.values)
     text = (FACTS_FILE.parent / of.table).read_text(encoding="utf-8")
@@ -73,7 +72,7 @@ def _enum(published: Published, _: Fact, service: str, shape: str) -> Set[str]:
 
 
 def _documented(published: Published, of: Fact, service: str, place: str) -> Set[str]:
-    """Return what has the form of the fact's values, where documentation lists values."""
+    """Return the words of a list of values that match the form of the fact's values."""
     text = published.documentation(service, place)
     begins = BEFORE_VALUES.search(text)
     listed = text[begins.start() :] if begins else text
@@ -127,4 +126,4 @@ CHECKS: Mapping[str, Callable[..., Set[str]]] = {
     "shapes": _shapes,
     "schemas": _schemas,
 }
-"""How each kind finds the values that AWS has."""
+"""The function that finds AWS's values, by kind of comparison."""

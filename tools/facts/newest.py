@@ -1,4 +1,4 @@
-"""The newest packages that hold what AWS publishes, in a temporary folder and nowhere else."""
+"""The newest packages with data that AWS publishes, in a temporary folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PACKAGES = ("botocore", "cfn-lint")
 
 @contextmanager
 def newest_packages() -> Iterator[Path]:
-    """Fetch the packages, without those that they need; raises CalledProcessError."""
+    """Fetch the packages without dependencies; raise CalledProcessError on failure."""
     with TemporaryDirectory(prefix="slurmpod-facts-") as folder:
         install = [sys.executable, "-m", "tools.uv", "pip", "install", "--quiet", "--upgrade"]
         subprocess.run([*install, "--no-deps", "--target", folder, *PACKAGES], check=True)

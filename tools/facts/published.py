@@ -1,7 +1,7 @@
-"""What AWS publishes in a form that programs read: API models, and schemas of resources.
+"""Machine-readable data that AWS publishes: API models, and schemas of resources.
 
-Both are parts of Python packages, of which any version may lie in a folder: botocore has the
-models, cfn-lint the schemas that CloudFormation has in each Region.
+Both come from Python packages of any version in a folder: botocore has the models, cfn-lint the
+CloudFormation schemas of each Region.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tools.own_schemas import own_schema
 SCHEMAS = Path("cfnlint", "data", "schemas")
 TAG = re.compile(r"<[^>]+>")
 GLOBAL = "-global"
-"""What the entries of a partition end with that stand for none of its Regions."""
+"""The suffix of a partition's entries that are not Regions."""
 REGION_WITH_ALL_TYPES = "us-east-1"
 
 
@@ -46,7 +46,7 @@ class Published:
         return frozenset(self._model(service)["operations"])
 
     def documentation(self, service: str, place: str) -> str:
-        """Return what the model says about a shape, or about `Shape.Member`, as plain text."""
+        """Return the model's documentation of a shape or `Shape.Member`, as plain text."""
         shape, _, member = place.partition(".")
         found = self.shapes(service)[shape]
         described = found["members"][member] if member else found
@@ -63,11 +63,11 @@ class Published:
         return frozenset(region for region in named if not region.endswith(GLOBAL))
 
     def regions_with(self, resource_type: str) -> frozenset[str]:
-        """Return the Regions whose CloudFormation has a type of resources."""
+        """Return the Regions whose CloudFormation has a resource type."""
         return frozenset(region for region, types in self._types.items() if resource_type in types)
 
     def resource_schema(self, resource_type: str) -> Mapping[str, Any]:
-        """Return CloudFormation's schema of a type of resources; ours, if cfn-lint has none yet."""
+        """Return CloudFormation's schema of a type, or slurmpod's if cfn-lint has none yet."""
         name = self._types[REGION_WITH_ALL_TYPES].get(resource_type)
         if name is None:
             return own_schema(resource_type)
@@ -88,7 +88,7 @@ class Published:
         return frozenset(".".join(version.split(".")[:2]) for version in versions)
 
     def database_classes(self, engine: str) -> frozenset[str]:
-        """Return the classes of servers that some Region has for a database engine of RDS."""
+        """Return the server classes for a database engine of RDS in any Region."""
         by_region = self._of_databases("dbinstanceclass_enum").values()
         found = (_allowed(rules["allOf"], engine, "DBInstanceClass") for rules in by_region)
         return frozenset(name for names in found for name in names)
@@ -100,7 +100,7 @@ class Published:
 
 
 def _allowed(rules: Iterable[Mapping[str, Any]], engine: str, name: str) -> Iterator[str]:
-    """Yield what a property may be with a database engine."""
+    """Yield the allowed values of a property for a database engine."""
     for rule in rules:
         if rule["if"]["properties"]["Engine"].get("const") == engine:
             yield from rule["then"]["properties"][name]["enum"]

@@ -1,7 +1,7 @@
-"""What in this repository rests on a fact: rules, fields, documentation, the embedded AWS.
+"""The parts of this repository that depend on a fact: rules, fields, documentation, embedded AWS.
 
-Rules and fields name a fact, or a constant that was taken from it; documentation and the embedded
-AWS name its values, or what AWS calls it.
+Rules and fields name a fact, or a constant derived from it; documentation and the embedded AWS name
+its values, or AWS's name for it.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from tools.facts.compare import Difference
 
 ROOT = Path(__file__).parents[2]
 RULE_ID = re.compile(r"[A-Z]{2,4}-[0-9]{3}")
-TELLING = re.compile(r"[A-Za-z]{2}.*[A-Z0-9_-].{2,}|[0-9]+\.[0-9]+")
-"""Values that mean the same wherever they stand: PERSISTENT_2 and 2.15, and not 125 or NONE."""
+UNAMBIGUOUS = re.compile(r"[A-Za-z]{2}.*[A-Z0-9_-].{2,}|[0-9]+\.[0-9]+")
+"""Values with the same meaning in any context: PERSISTENT_2 and 2.15, but not 125 or NONE."""
 
 CODE = ("slurmpod", "stacks", "lifecycle_scripts")
 FOLDERS = {"docs": ("docs", "*.md"), "embedded AWS": ("embedded_aws", "*.py")}
 
 
 def touched(difference: Difference) -> Mapping[str, Sequence[str]]:
-    """Return what a difference touches, by kind, each kind in order and without repetition."""
+    """Return the parts that a difference touches, by kind, in order and without repetition."""
     of = difference.fact
     found: dict[str, dict[str, None]] = {"rules": {}, "fields": {}, "code": {}}
     for kind, name in _in_code(_names(of)):
@@ -37,7 +37,7 @@ def touched(difference: Difference) -> Mapping[str, Sequence[str]]:
 
 
 def _names(of: Fact) -> list[str]:
-    """Return the name of a fact in quotes, and that of its table, as code has them."""
+    """Return the names of a fact and of its table in quotes, as in code."""
     return [f'"{of.name}"', *([f'"{Path(of.table).name}"'] if of.table else [])]
 
 
@@ -45,11 +45,11 @@ def _words(difference: Difference) -> list[str]:
     of = difference.fact
     values = (*difference.gone, *difference.new, *of.values[:20])
     names = of.checked_against.replace(".", " ").split()[1:]
-    return [each for each in (*names, *values) if TELLING.fullmatch(each)]
+    return [each for each in (*names, *values) if UNAMBIGUOUS.fullmatch(each)]
 
 
 def _in_code(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the rules, fields and other places that have one of the names."""
+    """Yield the rules, fields and other places that contain one of the names."""
     constants: list[str] = []
     for file, number, line in _all_lines():
         if any(name in line for name in names):
@@ -86,7 +86,7 @@ def _text(file: Path) -> str:
 
 
 def _place(file: Path, number: int) -> tuple[str, str]:
-    """Return whether a line is of a rule or of a field, and which; else where it stands."""
+    """Return the rule or field that a line belongs to, else the line's position."""
     for first, last, kind, name in _definitions(file):
         if first <= number <= last:
             return kind, name

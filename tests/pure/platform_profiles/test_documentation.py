@@ -15,7 +15,7 @@ PAGE = ROOT / "docs" / "fidelity.md"
 def test_the_list_of_profiles_is_fresh(update_golden: bool) -> None:
     page = with_profiles(PAGE.read_text(encoding="utf-8"))
     assert "| `shared-dev` | " in page
-    assert "`slurm_conf.dev_partition.OverSubscribe`: taken away |" in page
+    assert "`slurm_conf.dev_partition.OverSubscribe`: removed |" in page
     assert_matches(PAGE, page, update=update_golden)
 
 

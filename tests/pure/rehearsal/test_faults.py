@@ -222,7 +222,7 @@ class TestPage:
 
     def test_what_nobody_notices_is_called_so(self) -> None:
         shown = figures(Usual(None, 3.0, 9.4))
-        assert shown.startswith("nobody notices; recovered 3.0 s after the cause")
+        assert shown.startswith("not noticed; recovered 3.0 s after the cause")
         assert shown.endswith("; 9 s in all")
 
 
