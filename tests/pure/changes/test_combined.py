@@ -62,7 +62,11 @@ def in_partition(name: str, mode: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("mode", "word"),
-    [("customer", "reads the file again"), ("extended", "strategy Merge"), ("managed", "strategy Merge")],
+    [
+        ("customer", "reads the file again"),
+        ("extended", "strategy Merge"),
+        ("managed", "strategy Merge"),
+    ],
 )
 def test_a_partition_is_renamed_by_who_writes_slurm_conf(mode: str, word: str) -> None:
     (change,) = between(in_partition("cpu", mode), in_partition("gpu", mode))
