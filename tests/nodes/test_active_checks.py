@@ -139,7 +139,7 @@ def test_a_job_of_the_users_gets_the_node_of_a_check(cluster: Cluster) -> None:
     cluster.run("sleep 1")
     cluster.head.run([*ROUND, "--now", name])
     wait_until(lambda: succeeds(cluster.workers[name], *STOP), "a check that takes its time")
-    wait = "--partition=cpu --immediate=60 --exclusive --nodelist"
+    wait = "--partition=cpu --exclusive --nodelist"
     assert cluster.run(f"srun {wait} {name} hostname") == name
     states = cluster.run("squeue --noheader --states=all --name=slurmpod-check --format=%T")
     assert "CANCELLED" in states.split()
