@@ -94,7 +94,7 @@ def test_scripts_that_name_what_is_stopped_are_not_waited_for(lab: HyperPodLab, 
     nodes = [group("head", "Controller"), group("cpu", "Compute", LifeCycleConfig=scripts)]
     cluster = lab.create("waiting", nodes)
     lab.delete("waiting")
-    assert "They would wait in vain: it does not reach fs-" in cluster["FailureMessage"]
+    assert "They would wait until they time out: it does not reach fs-" in cluster["FailureMessage"]
 
 
 @pytest.fixture(scope="class")

@@ -1,1 +1,1 @@
-"""HyperPod's own work with a cluster's machines, after its documentation and field notes."""
+"""HyperPod's own actions on a cluster's machines, based on its documentation and field notes."""

@@ -1,7 +1,7 @@
-"""Job records: slurmdbd as HyperPod's image sets it up, and the servers that hold them.
+"""Job records: slurmdbd as HyperPod's image configures it, and the database servers.
 
 The database is MariaDB on the controller, or one outside the cluster that the API names. A
-rehearsal runs the servers of RDS.
+rehearsal runs the RDS servers itself.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ GRANT ALL PRIVILEGES ON {LOCAL_DATABASE}.* TO slurm@localhost;
 
 
 _START = "systemctl enable --quiet --now slurmdbd || systemctl start slurmdbd"
-"""With libmariadb 11.8.9 of Debian 13 the connection that has just made the database refuses every
-query ("exceeds maximum allowed number of columns (=0)"). The next start finds the database."""
+"""With libmariadb 11.8.9 of Debian 13 the connection that has just created the database fails all
+queries ("exceeds maximum allowed number of columns (=0)"). The next start finds the database."""
 
 
 @dataclass(frozen=True)
 class Storage:
-    """The storage of slurmdbd's records; without a password MariaDB asks who the process is."""
+    """slurmdbd's database; without a password, MariaDB authenticates by the process's user."""
 
     host: str
     port: int
@@ -52,9 +52,9 @@ LOCAL_STORAGE = Storage("localhost", 3306, LOCAL_DATABASE, "slurm", None)
 
 
 def storage_of(gateway: Gateway, database: AccountingDatabase | None) -> Storage:
-    """Return where job records go; raises ClusterFailed for a secret that does not tell who may.
+    """Return the job record database; raises ClusterFailed for a secret without credentials.
 
-    The secret is JSON with `username` and `password`, as RDS writes it.
+    The secret is JSON with `username` and `password`, in RDS's format.
     """
     if database is None:
         return LOCAL_STORAGE
@@ -63,7 +63,7 @@ def storage_of(gateway: Gateway, database: AccountingDatabase | None) -> Storage
 
 
 def credentials(gateway: Gateway, secret_arn: str) -> tuple[str, str]:
-    """Return user and password from a secret; raises ClusterFailed when it has others."""
+    """Return user and password from a secret; raises ClusterFailed if it has another format."""
     try:
         secret = json.loads(gateway.secret(secret_arn))
         return str(secret.get("username", "")), str(secret["password"])
@@ -76,7 +76,7 @@ def credentials(gateway: Gateway, secret_arn: str) -> tuple[str, str]:
 def start_accounting(
     machines: Machines, hostname: str, controller_address: str, storage: Storage
 ) -> None:
-    """Start slurmdbd, and its database where that is local; raises ClusterFailed."""
+    """Start slurmdbd, and its database if that is local; raises ClusterFailed."""
     if storage.password is None:
         run_script(machines, hostname, "systemctl enable --quiet --now mariadb")
         run_script(machines, hostname, "mariadb", stdin=_SQL.encode())
@@ -88,9 +88,9 @@ def start_accounting(
 
 
 def move_accounting(machines: Machines, hostname: str, storage: Storage) -> None:
-    """Let slurmdbd use another database, that of the controller being left; raises ClusterFailed.
+    """Move slurmdbd from the controller's database to another one; raises ClusterFailed.
 
-    What the database has is found as it is; slurmctld sends what slurmdbd has missed.
+    The new database keeps its contents; slurmctld sends what slurmdbd has missed.
     """
     _write_slurmdbd_conf(machines, hostname, storage)
     run_script(machines, hostname, f"systemctl stop slurmdbd; {_START}")
@@ -108,7 +108,7 @@ def _write_slurmdbd_conf(machines: Machines, hostname: str, storage: Storage) ->
 
 
 def accounting_conf(controller_address: str) -> bytes:
-    """Return what slurm.conf includes: the address, as commands on other nodes need it too."""
+    """Return the file that slurm.conf includes; commands on other nodes need the address, too."""
     return _text(
         "AccountingStorageType=accounting_storage/slurmdbd",
         f"AccountingStorageHost={controller_address}",
@@ -117,7 +117,7 @@ def accounting_conf(controller_address: str) -> bytes:
 
 
 def slurmdbd_conf(storage: Storage) -> bytes:
-    """Return slurmdbd.conf, which only Slurm's own user may read: it may hold a password."""
+    """Return slurmdbd.conf, which only SlurmUser may read: it may contain a password."""
     return _text(
         "AuthType=auth/munge",
         "DbdHost=localhost",
@@ -133,7 +133,7 @@ def slurmdbd_conf(storage: Storage) -> bytes:
 
 
 def _escaped(value: str) -> str:
-    """Return a value as Slurm's configuration files take it: # begins a comment there."""
+    """Return a value escaped for Slurm's configuration files, where # starts a comment."""
     return '"' + value.replace("\\", r"\\").replace("#", r"\#") + '"'
 
 
@@ -165,11 +165,11 @@ RDS_PRIVILEGES = (
     "TRIGGER",
     "UPDATE",
 )
-"""What RDS's own user may do (RDS user guide, MariaDB security on Amazon RDS)."""
+"""The privileges of RDS's master user (RDS user guide, MariaDB security on Amazon RDS)."""
 
 
 class DatabaseServers:
-    """The machines of all servers of RDS in a rehearsal, each in the network of its VPC."""
+    """The machines of all RDS servers in a rehearsal, each in the network of its VPC."""
 
     def __init__(self, networks: Networks, gateway: Gateway, journal: Journal) -> None:
         self._networks = networks
@@ -179,7 +179,7 @@ class DatabaseServers:
         self._one_at_a_time = threading.Lock()
 
     def follow(self) -> None:
-        """Boot the machines of new servers and take away those of deleted ones.
+        """Boot machines for new servers and remove those of deleted ones.
 
         Raises MachineFailed and ClusterFailed.
         """
@@ -193,7 +193,7 @@ class DatabaseServers:
                 self._running[identifier] = there[identifier]
 
     def serve(self, endpoint: str) -> bool:
-        """Return whether one of them answers at `endpoint`."""
+        """Return whether one of the servers answers at `endpoint`."""
         return any(server.endpoint == endpoint for server in self._running.values())
 
     def _stop(self, server: DatabaseServer) -> None:
@@ -218,18 +218,18 @@ class DatabaseServers:
                 settings={**server.parameters, "log_bin": "binary-log"},
             )
         except BaseException:
-            self._stop(server)  # the next try boots its machine anew
+            self._stop(server)  # the next try boots a new machine
             raise
-        self._journal.note(machine_of(server.identifier), f"stands for {server.endpoint}")
+        self._journal.note(machine_of(server.identifier), f"serves {server.endpoint}")
 
 
 def _user(server: DatabaseServer) -> str:
-    """Return under what name a server is in its network; no cluster is named so."""
+    """Return the name of a server as a user of its network; no cluster has such a name."""
     return f"RDS {server.identifier}"
 
 
 def machine_of(identifier: str) -> str:
-    """Return the host name of the machine that stands for a server."""
+    """Return the host name of a server's machine."""
     return f"rds-{identifier}"[:63].rstrip("-")
 
 
@@ -239,7 +239,7 @@ _NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class DatabaseAccess:
-    """The address at which the database is expected to answer, and its user."""
+    """The address at which the database must answer, and its user."""
 
     endpoint: str
     port: int
@@ -256,9 +256,9 @@ def start_database(
     privileges: str = "ALL PRIVILEGES",
     settings: Mapping[str, str] = _NO_SETTINGS,
 ) -> None:
-    """Boot the machine at `address` and open its database to the user, who has `privileges`.
+    """Boot the machine at `address` and open its database to the user with `privileges`.
 
-    `settings` are MariaDB's own. Raises MachineFailed and ClusterFailed.
+    `settings` are MariaDB options. Raises MachineFailed and ClusterFailed.
     """
     machines.boot(
         MachineSpec(
@@ -273,7 +273,7 @@ def start_database(
 
 
 def stop_machine(machines: Machines, hostname: str) -> None:
-    """Take the machine away, with what its database holds, if it was ever booted."""
+    """Remove the machine with its database, if it was ever booted."""
     with contextlib.suppress(MachineFailed):
         machines.power_cut(hostname)
 
@@ -293,6 +293,6 @@ def _grant(access: DatabaseAccess, privileges: str) -> bytes:
 
 
 def _literal(text: str) -> str:
-    """Return a string as SQL writes it."""
+    """Return a string as an SQL literal."""
     escaped = text.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"

@@ -1,8 +1,7 @@
-"""The instances that EC2 has for a rehearsed cluster: as many as anybody asks for, or fewer.
+"""EC2's instances for a rehearsed cluster: unlimited, or fewer during a shortage.
 
-Who wants a shortage writes it into a file of the rehearsal's folder, from whatever process. How
-long HyperPod waits for capacity is not a matter of the clock, either: the file says when its hours
-are over.
+Any process can create a shortage by writing to a file in the rehearsal's folder. How long HyperPod
+waits for capacity does not depend on the clock either: the file says when its wait is over.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ CAPACITY_FILE = "capacity.json"
 
 
 def no_capacity(instance_type: str) -> str:
-    """Return HyperPod's words (developer guide, "cluster events reference")."""
+    """Return HyperPod's message (developer guide, "cluster events reference")."""
     return (
         f"We currently do not have sufficient capacity to launch new {instance_type} instances. "
         "Please try again."
@@ -27,39 +26,39 @@ def no_capacity(instance_type: str) -> str:
 
 
 class Shortage:
-    """Says from outside how many instances there are; `folder` is the rehearsal's."""
+    """Controls from outside how many instances exist; `folder` is the rehearsal's."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / CAPACITY_FILE
 
     def limit(self, group: str, instances: int, *, hours_are_over: bool = False) -> None:
-        """Let a group have so many instances at most, those that run included.
+        """Limit a group to this many instances, including running ones.
 
-        An instance that runs stays, unless its machine ends. With `hours_are_over` HyperPod has
-        waited for the group's smallest number of nodes as long as it does.
+        Running instances stay until their machines end. With `hours_are_over`, HyperPod's wait for
+        the group's minimum number of nodes is over.
         """
         said = {"most": instances, "hours_are_over": hours_are_over}
         write_whole(self._file, to_json({**self._said(), group: said}))
 
     def end(self) -> None:
-        """Let every group have as many as it wants."""
+        """Remove all limits."""
         self._file.unlink(missing_ok=True)
 
     def end_plan(self, arn: str) -> None:
-        """Let a training plan end now, and hold again when the shortage ends."""
+        """End a training plan now; it is active again when the shortage ends."""
         write_whole(self._file, to_json({**self._said(), arn: {}}))
 
     def ends_plan(self, arn: str) -> bool:
-        """Return whether a training plan ends before its time."""
+        """Return whether a training plan ends early."""
         return arn in self._said()
 
     def most(self, group: str) -> int | None:
-        """Return how many instances a group may have; None: any number."""
+        """Return how many instances a group may have; None means unlimited."""
         said = self._said().get(group)
         return None if said is None else int(said["most"])
 
     def hours_are_over(self, group: str) -> bool:
-        """Return whether HyperPod has waited long enough for a group."""
+        """Return whether HyperPod's wait for a group is over."""
         return bool(self._said().get(group, {}).get("hours_are_over"))
 
     def _said(self) -> dict[str, dict[str, int]]:
@@ -71,7 +70,7 @@ class Shortage:
 
 
 class Capacity:
-    """Gives instances to the nodes of one cluster as long as there are any."""
+    """Gives instances to the nodes of one cluster while there are any."""
 
     def __init__(self, shortage: Shortage) -> None:
         self._shortage = shortage
@@ -79,7 +78,7 @@ class Capacity:
         self._taken: dict[str, set[str]] = {}
 
     def take(self, node: ClusterNode) -> bool:
-        """Return whether there is an instance for a node; it keeps what it has."""
+        """Return whether there is an instance for a node; a node keeps the one it has."""
         with self._lock:
             taken = self._taken.setdefault(node.group, set())
             most = self._shortage.most(node.group)
@@ -89,10 +88,10 @@ class Capacity:
             return True
 
     def give_back(self, node: ClusterNode) -> None:
-        """Note that a node's instance has ended; who wants another has to take it."""
+        """Record that a node's instance has ended; a new one has to be taken."""
         with self._lock:
             self._taken.get(node.group, set()).discard(node.logical_id)
 
     def hours_are_over(self, group: str) -> bool:
-        """Return whether HyperPod has waited long enough for a group."""
+        """Return whether HyperPod's wait for a group is over."""
         return self._shortage.hours_are_over(group)

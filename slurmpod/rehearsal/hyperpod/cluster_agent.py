@@ -26,10 +26,10 @@ from slurmpod.rehearsal.hyperpod.slurm_conf import (
 from slurmpod.rehearsal.nodes.machines import Machines
 
 CORES_OF_ONE_SOCKET = 48
-"""More cores have two sockets, as was seen of ml.p5.48xlarge; EC2 does not tell."""
+"""With more cores there are two sockets, as seen on ml.p5.48xlarge; EC2 does not report it."""
 
 _CHANGING = (GRES_CONF, TOPOLOGY_CONF, SLURM_CONF)
-"""The files that name nodes, those that there are."""
+"""The files that name nodes, if they exist."""
 
 _RECONFIGURE = """\
 for attempt in 1 2; do
@@ -50,7 +50,7 @@ def write_slurm_files(
     *,
     with_nodes: bool = True,
 ) -> None:
-    """Write all of Slurm's configuration on one controller: slurm.conf after what it needs."""
+    """Write Slurm's whole configuration on one controller, slurm.conf last."""
     layout = slurm_layout(cluster, provisioning, conf)
     for path, content in slurm_files(layout, conf, with_nodes=with_nodes).items():
         put_file(machines, hostname(controller), path, content)
@@ -64,10 +64,10 @@ def rewrite_slurm_configuration(
     *,
     unlisted: Collection[ClusterNode] = (),
 ) -> None:
-    """Write slurm.conf again by the cluster's strategy, and let Slurm read it if it has changed.
+    """Rewrite slurm.conf by the cluster's strategy; if it has changed, reconfigure Slurm.
 
-    A controller that is off is left out: its successor gets the files of its own time.
-    `unlisted` are nodes that it does not name yet. Raises ClusterFailed when Slurm refuses.
+    A controller that is off is skipped: its replacement gets current files. `unlisted` are nodes
+    that it does not name yet. Raises ClusterFailed if Slurm rejects the file.
     """
     files = slurm_files(slurm_layout(cluster, provisioning, conf, unlisted), conf)
     controllers = [hostname(each) for each in controllers_of(cluster, provisioning)]
@@ -90,7 +90,7 @@ def rewrite_slurm_configuration(
 def check_drift(
     machines: Machines, cluster: Cluster, provisioning: Provisioning, conf: SlurmConf
 ) -> None:
-    """Raise ClusterFailed when slurm.conf was changed by others and the strategy is Managed."""
+    """Raise ClusterFailed if others changed slurm.conf and the strategy is Managed."""
     if cluster.settings.strategy != MANAGED:
         return
     (controller, *_) = controllers_of(cluster, provisioning)
@@ -111,13 +111,13 @@ def hostname(node: ClusterNode) -> str:
 
 
 def accelerator_devices(instance_type: str) -> tuple[str, int]:
-    """Return how an instance type's accelerator devices are called, and how many there are."""
+    """Return the device name prefix and the number of an instance type's accelerators."""
     facts = instance_types()[instance_type]
     return "neuron" if facts.accelerator_kind == "neuron" else "nvidia", facts.accelerator_count
 
 
 def gpu_count(instance_type: str) -> int:
-    """Return how many GPUs an instance type has: Slurm counts those as GRES, nothing else."""
+    """Return the number of GPUs of an instance type: Slurm counts only GPUs as GRES."""
     facts = instance_types()[instance_type]
     return facts.accelerator_count if facts.accelerator_kind == "gpu" else 0
 
@@ -128,7 +128,7 @@ def slurm_layout(
     conf: SlurmConf,
     unlisted: Collection[ClusterNode] = (),
 ) -> SlurmLayout:
-    """Return what slurm.conf says when it names all nodes but those `unlisted`."""
+    """Return the contents of a slurm.conf that names all nodes except `unlisted`."""
     controllers = controllers_of(cluster, provisioning)
     return SlurmLayout(
         cluster_name=cluster.name,

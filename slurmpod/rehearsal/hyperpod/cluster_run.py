@@ -1,4 +1,4 @@
-"""One cluster while it exists: what HyperPod knows of it, and what it does to one of its nodes."""
+"""One existing cluster: HyperPod's data about it, and HyperPod's operations on its nodes."""
 
 from __future__ import annotations
 
@@ -77,12 +77,11 @@ CAPACITY_POLL_SECONDS = 0.2
 
 @dataclass
 class ClusterRun:
-    """A cluster with all that its nodes are made from; `output_folder` keeps what scripts print.
+    """A cluster with all inputs of its nodes; `output_folder` keeps the output of scripts.
 
-    `software` is what HyperPod puts on them, and `newest` what those of `renewed_groups` get.
-    `assume_role` gives nodes and their agents what their groups' roles may do. `capacity` has the
-    instances.
-    `given_up` is set when the cluster fails or goes: from then on nothing new is begun.
+    `software` is HyperPod's software on nodes, and `newest` that of `renewed_groups`.
+    `assume_role` returns sessions of the groups' roles. `capacity` has the instances.
+    `given_up` is set when the cluster fails or is deleted: from then on nothing new starts.
     """
 
     cluster: Cluster
@@ -103,16 +102,16 @@ class ClusterRun:
     _one_writer: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        """Make what remembers the losses of these machines."""
+        """Create the record of these machines' lost connections."""
         self._losses = NetworkLosses(self.machines, self.journal)
 
     @property
     def profile(self) -> Profile:
-        """What the software of the primary controller is, whose agents write Slurm's files."""
+        """The profile of the primary controller's software, whose agents write Slurm's files."""
         return self.software_of(self.controllers[0]).profile
 
     def software_of(self, node: ClusterNode) -> Software:
-        """Return what a node gets when it boots for the first time."""
+        """Return the software of a node at its first boot."""
         return self.newest if self.newest and node.group in self.renewed_groups else self.software
 
     @property
@@ -121,18 +120,18 @@ class ClusterRun:
         return controllers_of(self.cluster, self.provisioning)
 
     def configures_itself(self, node: ClusterNode) -> bool:
-        """Return whether HyperPod sets a node up, Slurm included, before any script."""
+        """Return whether HyperPod sets up a node, including Slurm, before any script."""
         return self.cluster.group(node.group).configures_itself
 
     def is_wanted(self, node: ClusterNode) -> bool:
-        """Return whether a node is still to come up, or to stay."""
+        """Return whether a node is still to boot, or to stay."""
         return not (self.given_up.is_set() or self.machines.is_closed or node.is_leaving)
 
     def boot(self, node: ClusterNode) -> None:
-        """Boot a node's machine with the files that HyperPod puts there.
+        """Boot a node's machine with HyperPod's files.
 
-        Raises MachineFailed when it does not boot, or nobody wants the node any more, and
-        ClusterFailed when there is no instance for it.
+        Raises MachineFailed if it does not boot or the node is no longer wanted, and
+        ClusterFailed if there is no instance for it.
         """
         self._get_instance(node)
         software = self.software_of(node)
@@ -143,9 +142,9 @@ class ClusterRun:
         self.journal.note(hostname(node), "booted")
 
     def configure(self, node: ClusterNode) -> None:
-        """Do what the image does by itself, if it does; slurm.conf has to be there.
+        """Run the image's own configuration, if it has one; slurm.conf must exist.
 
-        Raises ClusterFailed with the node and what failed.
+        Raises ClusterFailed with the node and the failure.
         """
         try:
             if self.configures_itself(node):
@@ -162,9 +161,9 @@ class ClusterRun:
     def run_scripts(self, node: ClusterNode) -> None:
         """Run the lifecycle script of a node's group, if it has one.
 
-        Then the node is running, or to be checked by who watches over the cluster's health.
+        Afterwards the node is running, or due for a check by the health monitoring agent.
 
-        Raises ClusterFailed with the node and the last line that the script printed.
+        Raises ClusterFailed with the node and the last line of the script's output.
         """
         if node.group in self.bundles:
             self._run_lifecycle(node)
@@ -173,7 +172,7 @@ class ClusterRun:
             node.status, node.message = (DEEP_HEALTH_CHECK if checks else RUNNING), ""
 
     def bring_up(self, node: ClusterNode) -> None:
-        """Do everything for a node of a cluster whose Slurm already runs."""
+        """Boot and set up a node of a cluster whose Slurm already runs."""
         self.boot(node)
         if node in self.controllers:
             conf = self.profile.slurm_conf
@@ -182,16 +181,16 @@ class ClusterRun:
         self.run_scripts(node)
 
     def replace(self, node: ClusterNode) -> None:
-        """Put a new instance in a node's place: its name and address, nothing of its disk.
+        """Replace a node's instance: same name and address, new disk.
 
-        Returns when its scripts have run. Raises ClusterFailed when it did not come up, and is in
-        status Failure then, or when something else is being done to the node.
+        Returns when its scripts have run. Raises ClusterFailed if it did not come up, which leaves
+        it in status Failure, or if another operation on the node is in progress.
         """
         with operation(self, node, "Pending"):
             self.power_off(node)
             self.capacity.give_back(node)
             node.instance_id, node.launched_at = new_instance_id(), datetime.now(UTC)
-            self.journal.note(hostname(node), f"{node.instance_id} takes its place")
+            self.journal.note(hostname(node), f"{node.instance_id} replaces it")
             with recorded(self, node, REPLACEMENT):
                 if self.profile.lifecycle.fetched_for_replacements:
                     self._fetch_scripts(node)
@@ -199,7 +198,7 @@ class ClusterRun:
                 self.bring_up(node)
 
     def reboot(self, node: ClusterNode) -> None:
-        """Shut a node down and let it boot from its disk: what is enabled starts, no script runs.
+        """Shut a node down and boot it from its disk: enabled services start, no script runs.
 
         Raises ClusterFailed as `replace` does.
         """
@@ -208,11 +207,11 @@ class ClusterRun:
             self._check_wanted(node)
             self._lose(node)
             if node in self.controllers:
-                self.tell_controllers()  # a list may have been written while it was off
+                self.tell_controllers()  # the list may have changed while it was off
             node.status = RUNNING
 
     def renew(self, node: ClusterNode) -> None:
-        """Write a node's root volume anew, as other software comes; then its scripts run.
+        """Recreate a node's root volume with new software; then its scripts run.
 
         Raises ClusterFailed as `replace` does.
         """
@@ -231,17 +230,17 @@ class ClusterRun:
             )
 
     def tell_controllers(self) -> None:
-        """Write the list of instances on the controllers that run; other nodes' copies go stale."""
-        with self._one_writer:  # the list, too: an older one must not be written last
+        """Write the instance list on running controllers; copies on other nodes become outdated."""
+        with self._one_writer:  # also for the list: an older one must not be written last
             instances = resource_config(self.cluster, self.controllers)
             for name in map(hostname, self.controllers):
                 if not self.machines.is_off(name):
                     put_file(self.machines, name, RESOURCE_CONFIG, instances)
 
     def tell_slurm(self, unlisted: Collection[ClusterNode] = ()) -> None:
-        """Write the list of instances and slurm.conf anew on the controllers; Slurm reads it.
+        """Rewrite the instance list and slurm.conf on the controllers, and reconfigure Slurm.
 
-        `unlisted` are nodes that it does not name yet. Raises ClusterFailed when Slurm refuses.
+        `unlisted` are nodes that it does not name yet. Raises ClusterFailed if Slurm rejects it.
         """
         self.tell_controllers()
         with self._one_writer:
@@ -254,22 +253,22 @@ class ClusterRun:
             )
 
     def wait_before_late_nodes(self) -> None:
-        """Wait as long as nodes that scripts have set up stay out of slurm.conf."""
+        """Wait until nodes whose scripts have ended may appear in slurm.conf."""
         self.given_up.wait(self.profile.timing.late_nodes_milliseconds / 1000)
 
     def power_off(self, node: ClusterNode) -> None:
-        """End a node's machine, whether it runs, boots, or never came to be; its disk is lost."""
+        """End a node's machine, whether it runs, boots, or never started; its disk is lost."""
         with contextlib.suppress(MachineFailed):
             self.machines.power_cut(hostname(node))
 
     def remove(self, node: ClusterNode) -> None:
-        """Take a node away for good: machine, address, entry; what is being done to it fails."""
+        """Remove a node with its machine, address and entry; any operation on it fails."""
         if node not in self.cluster.nodes:
             return
         node.is_leaving, node.status = True, "ShuttingDown"
         self.record(termination_begins(self.cluster, node))
         with self.at_work.after_all(node, lambda: self.power_off(node)):
-            if node not in self.cluster.nodes:  # somebody else has removed it meanwhile
+            if node not in self.cluster.nodes:  # another thread has removed it meanwhile
                 return
             self.power_off(node)
             self.capacity.give_back(node)
@@ -283,12 +282,12 @@ class ClusterRun:
         return self.assume_role(self.cluster.group(node.group).execution_role_arn)
 
     def record(self, event: ClusterEvent) -> None:
-        """Put an event among the cluster's, where it keeps any, and note it."""
+        """Add an event to the cluster's, if it keeps any, and to the journal."""
         record(self.cluster, event)
         self.journal.note(self.cluster.name, event.description)
 
     def failed(self, node: ClusterNode, message: str) -> ClusterFailed:
-        """Make a node one that failed, and return what to raise."""
+        """Set a node's status to Failure, and return the exception to raise."""
         if self.is_wanted(node):
             node.status, node.message = "Failure", message
         return ClusterFailed(
@@ -306,10 +305,10 @@ class ClusterRun:
         )
 
     def _get_instance(self, node: ClusterNode) -> None:
-        """Take an instance for a node; under continuous provisioning wait until there is one.
+        """Take an instance for a node; with continuous provisioning, wait until there is one.
 
-        Raises ClusterFailed when there is none, or when its group has waited in vain for its
-        smallest number of nodes.
+        Raises ClusterFailed if there is none, or if the wait for the minimum number of nodes of its
+        group is over.
         """
         if self._takes_instance(node):
             return
@@ -332,7 +331,7 @@ class ClusterRun:
         return running < self.cluster.group(group).min_instance_count
 
     def _fetch_scripts(self, node: ClusterNode) -> None:
-        """Fetch a group's scripts as they are in S3 now; raises ClusterFailed."""
+        """Fetch a group's current scripts from S3; raises ClusterFailed."""
         fetched = download_bundles(self.assume_role, [self.cluster.group(node.group)])
         with self._one_writer:
             self.bundles = {**self.bundles, **fetched}
@@ -343,7 +342,7 @@ class ClusterRun:
             raise MachineFailed(f"{hostname(node)} is no longer wanted")
 
     def look_at_network(self, gateway: Gateway) -> None:
-        """Look at what the VPC lets through now; nodes that run lose what it stops, and no more."""
+        """Evaluate the VPC's paths now; running nodes lose exactly what it blocks."""
         self._losses.look(gateway, self.cluster)
         for node in self.cluster.nodes:
             if not self.machines.is_off(hostname(node)):
@@ -354,7 +353,7 @@ class ClusterRun:
 
     def _run_lifecycle(self, node: ClusterNode) -> None:
         if waited_for := named_in(self.bundles[node.group].files, self._losses.of(node)):
-            why = f"{SCRIPTS_FAILED} They would wait in vain: {waited_for.message}."
+            why = f"{SCRIPTS_FAILED} They would wait until they time out: {waited_for.message}."
             raise self.failed(node, why)
         agent = HostAgent(
             machines=self.machines,
@@ -379,9 +378,9 @@ class ClusterRun:
 
 @contextlib.contextmanager
 def operation(run: ClusterRun, node: ClusterNode, status: str) -> Iterator[None]:
-    """Do something to a node while it is in `status`, and nothing else with it.
+    """Set a node's status to `status` during an operation, which excludes all others.
 
-    What ends it too early becomes the node's status Failure, and ClusterFailed.
+    A failure sets the node's status to Failure and raises ClusterFailed.
     """
     with run.at_work.alone(node):
         if not run.is_wanted(node):
@@ -395,7 +394,7 @@ def operation(run: ClusterRun, node: ClusterNode, status: str) -> Iterator[None]
 
 @contextlib.contextmanager
 def recorded(run: ClusterRun, node: ClusterNode, kind: Operation) -> Iterator[None]:
-    """Put the beginning and the end of an operation among the cluster's events."""
+    """Record the start and the end of an operation as cluster events."""
     run.record(kind.begins(run.cluster, node))
     try:
         yield
@@ -422,14 +421,14 @@ def set_up(run: ClusterRun, node: ClusterNode) -> None:
 
 
 def log_group(cluster: Cluster) -> str:
-    """Return the name of the group in CloudWatch Logs that HyperPod makes for a cluster."""
+    """Return the name of the log group that HyperPod creates for a cluster."""
     return f"/aws/sagemaker/Clusters/{cluster.name}/{cluster.id}"
 
 
 def write_cluster_log(run: ClusterRun, node: ClusterNode, stream: str, line: str) -> None:
-    """Append a line with the rights of the node's role, which need not be allowed to write logs.
+    """Append a line with the permissions of the node's role, which may not allow logs.
 
-    What is done for the node does not fail with it.
+    Without permission, the operation on the node still succeeds.
     """
     group, gateway = log_group(run.cluster), run.role(node).gateway
     try:

@@ -1,10 +1,10 @@
 """One creation of a cluster: a thread per node, ordered as observed on real clusters.
 
-Controllers come first. Where their scripts start Slurm, every instance boots, the controllers'
-scripts start, slurm.conf appears while they run, then the other nodes' scripts start; where
-HyperPod starts it, the others wait until the controller is ready. One node that fails makes the
-creation fail, unless nodes are provisioned continuously: then the cluster is in service with a
-controller and a login node, and the others follow.
+Controllers come first. If their scripts start Slurm, every instance boots, the controllers' scripts
+start, slurm.conf appears while they run, then the other nodes' scripts start; if HyperPod starts
+it, the others wait until the controller is ready. One failed node fails the creation, except with
+continuous provisioning: then the cluster is in service once it has a controller and a login node,
+and the others follow.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ ATTEMPTS = 3
 
 
 class ContinuousProvisioning:
-    """The nodes of one cluster that come up one by one; those that do not are tried again.
+    """Brings up one cluster's nodes individually; failed nodes are retried.
 
     Source: developer guide, "Continuous provisioning for enhanced cluster operations with Slurm".
-    There a node is tried without end, and a group that lacks its smallest number of nodes for three
-    hours goes back to what it was; here the number of attempts takes the place of the hours.
+    There a node is retried indefinitely, and a group below its minimum number of nodes for three
+    hours is rolled back; here a number of attempts replaces the hours.
     """
 
     def __init__(self, run: ClusterRun) -> None:
@@ -45,7 +45,7 @@ class ContinuousProvisioning:
         nodes: Sequence[ClusterNode],
         previous: Mapping[str, InstanceGroup] | None = None,
     ) -> None:
-        """Begin to bring nodes up; `previous` are the groups as they were before, if they were."""
+        """Start to bring nodes up; `previous` are the groups before an update, if it is one."""
         for name in dict.fromkeys(node.group for node in nodes):
             members = [node for node in nodes if node.group == name]
             before = (previous or {}).get(name)
@@ -56,7 +56,7 @@ class ContinuousProvisioning:
             thread.start()
 
     def wait_for_login(self) -> None:
-        """Return when a login node is up, if there is a group of them; raises ClusterFailed."""
+        """Wait until a login node is up, if there is a login group; raises ClusterFailed."""
         login_group = self._run.provisioning.login_group
         if login_group is None or not self._run.cluster.members(login_group):
             return
@@ -66,7 +66,7 @@ class ContinuousProvisioning:
             raise ClusterFailed(nodes[0].message if nodes else "No login node came up.")
 
     def end(self) -> None:
-        """Wait until nothing is under way any more; the run has to be given up."""
+        """Wait until all threads have ended; the run must have been given up."""
         for thread in self._threads:
             thread.join()
 
@@ -97,7 +97,7 @@ class ContinuousProvisioning:
                 return
 
     def _note_failure(self, node: ClusterNode, attempt: int, failure: Exception) -> None:
-        """Leave a node failed after its last attempt, else pending as a new instance."""
+        """Leave a node failed after its last attempt, otherwise pending as a new instance."""
         run = self._run
         run.journal.note(hostname(node), f"attempt {attempt} failed: {failure}")
         if not run.is_wanted(node):
@@ -111,7 +111,7 @@ class ContinuousProvisioning:
     def _check_minimum(
         self, group_name: str, nodes: Sequence[ClusterNode], before: InstanceGroup | None
     ) -> None:
-        """Take a group back to what it was when it has less than its smallest number of nodes."""
+        """Roll a group back if it has less than its minimum number of nodes."""
         run, cluster = self._run, self._run.cluster
         group = cluster.group(group_name)
         running = [node for node in cluster.members(group_name) if node.is_up]
@@ -121,13 +121,13 @@ class ContinuousProvisioning:
             run.remove(node)
         target = before or resized(group, 0)
         cluster.groups = tuple(target if item is group else item for item in cluster.groups)
-        run.journal.note(cluster.name, f"group {group_name} has too few nodes and is taken back")
-        with contextlib.suppress(ClusterFailed, MachineFailed):  # the cluster may go meanwhile
+        run.journal.note(cluster.name, f"group {group_name} has too few nodes and is rolled back")
+        with contextlib.suppress(ClusterFailed, MachineFailed):  # it may be deleted meanwhile
             run.tell_slurm()
 
 
 class Creation:
-    """The creation of the cluster of one run; `keeps_failed` is as in HyperPod."""
+    """The creation of one run's cluster; `keeps_failed` is as in HyperPod."""
 
     def __init__(
         self, run: ClusterRun, continuous: ContinuousProvisioning, *, keeps_failed: bool = False
@@ -143,7 +143,7 @@ class Creation:
         self._lists_nodes_late = run.profile.slurm_conf.nodes_after_scripts and not sets_up_slurm
 
     def run(self) -> None:
-        """Bring nodes up until the cluster is in service; raises ClusterFailed with who failed."""
+        """Bring nodes up until the cluster is in service; raises ClusterFailed otherwise."""
         run, settings = self._run, self._run.cluster.settings
         run.journal.note(run.cluster.name, CREATION_STARTS)
         run.output_folder.mkdir(parents=True, exist_ok=True)
@@ -200,9 +200,9 @@ class Creation:
             run.run_scripts(node)
 
     def _give_up(self) -> None:
-        """Let all threads end, other nodes' scripts by taking the machines away.
+        """Let all threads end; running scripts end because their machines are removed.
 
-        If the machines are to be kept, scripts that run go on.
+        If the machines are to be kept, running scripts continue.
         """
         self._run.given_up.set()
         self._controllers_booted.abort()
@@ -218,8 +218,8 @@ def together(
 ) -> None:
     """Run all tasks at once and return when all are done.
 
-    When one fails, `give_up` has to make the others end; it `waits` for that unless told not to.
-    Raises ClusterFailed with the failure that came first, those of nodes before all else.
+    If one fails, `give_up` has to make the others end; it `waits` for that by default.
+    Raises ClusterFailed with the first failure; failures of nodes take precedence.
     """
     if not tasks:
         return
@@ -235,7 +235,7 @@ def together(
 
 
 def first_cause(failures: Sequence[BaseException]) -> ClusterFailed:
-    """Return what the person who deploys is told: scripts that failed before all else."""
+    """Return the failure to show the user: failed scripts take precedence."""
     for failure in failures:
         if isinstance(failure, ClusterFailed):
             return failure
@@ -247,5 +247,5 @@ def _failures(futures: Sequence[Future[None]]) -> list[BaseException]:
 
 
 def _causes(failures: Sequence[BaseException]) -> list[BaseException]:
-    """Return the failures but for those of who waited for others, which say nothing."""
+    """Return the failures except those of threads that waited for others, which are no causes."""
     return [failure for failure in failures if not isinstance(failure, BrokenBarrierError)]

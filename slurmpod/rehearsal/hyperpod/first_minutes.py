@@ -1,7 +1,7 @@
-"""What a node lacks or has beside its files, and what keeps it busy, when it has just booted.
+"""Differences of a freshly booted node from the rehearsal's image, and what keeps it busy.
 
-The rehearsal's image is one for all profiles with the same Slurm: what a profile's image does not
-have is taken away, and what it has more is stood in for.
+Rehearsals have one image for all profiles with the same Slurm: software that a profile's image
+lacks is removed, and software that it has in addition is replaced by a stub.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from slurmpod.rehearsal.hyperpod.node_files import run_script
 from slurmpod.rehearsal.nodes.machines import Machines
 
 PACKAGES = {"mariadb": "mariadb-server"}
-"""Software that the rehearsal's image has, and the packages without which it is not there."""
+"""Software that the rehearsal's image has, and the packages to remove if it is absent."""
 
 LINK = "slurm"
 USERS = {"ubuntu": 1000}
-"""What else that image has."""
+"""Other software of that image."""
 
 _PROGRAM = r"""
 printf '#!/bin/sh\n' >/usr/bin/NAME
@@ -57,9 +57,9 @@ STAND_INS: Mapping[str, str] = {
     "pyxis": _PYXIS,
     "pam_slurm_adopt": "install -m 644 /usr/local/lib/pam_slurm_adopt.so /usr/lib/*/security/",
 }
-"""Software that the rehearsal's image lacks: what scripts ask for is there and does nothing.
+"""Software that the rehearsal's image lacks: what scripts look for exists and does nothing.
 
-Only the last one does: it is Debian's own, put aside in the image."""
+Only the last one works: it is Debian's own, stored elsewhere in the image."""
 
 _LOCK = """\
 import fcntl, os, sys, time
@@ -74,7 +74,7 @@ for number in range(3):
     os.close(number)
 time.sleep(SECONDS)
 """
-"""Holds apt's lock, as unattended upgrades do, from when it returns."""
+"""Holds apt's lock, as unattended upgrades do, from the moment it returns."""
 
 _FORGET_NAME = """\
 line=$(grep -w "$(hostname)" /etc/hosts)
@@ -84,14 +84,14 @@ setsid sh -c 'sleep SECONDS; echo "$0" >>/etc/hosts' "$line" >/dev/null 2>&1 </d
 
 
 def begin(machines: Machines, hostname: str, image: Image) -> None:
-    """Make a node that has just booted what the profile says; raises ClusterFailed."""
+    """Make a freshly booted node match the profile; raises ClusterFailed."""
     scripts = [*what_differs(image), *_what_keeps_it_busy(image)]
     if scripts:
         run_script(machines, hostname, "\n".join(["set -eu", *scripts]))
 
 
 def what_differs(image: Image) -> Iterator[str]:
-    """Yield scripts that make the rehearsal's image the profile's."""
+    """Yield scripts that turn the rehearsal's image into the profile's."""
     software = image.software.model_dump()
     absent = [package for name, package in PACKAGES.items() if not software[name]]
     if absent:
@@ -106,7 +106,7 @@ def what_differs(image: Image) -> Iterator[str]:
 
 
 def _trees(baked: str, names: Sequence[str]) -> Iterator[str]:
-    """Yield what arranges Slurm's folders; one that is called like the link is in its place."""
+    """Yield commands that arrange Slurm's folders; one named like the link replaces the link."""
     for name in names:
         if name != baked:
             yield f"rm -f /opt/{name} && cp -a /opt/{baked} /opt/{name}"
@@ -125,7 +125,7 @@ def _user(name: str, number: int) -> str:
 
 
 def _disk(device: str, folder: str) -> str:
-    """Return what mounts memory under the name of a disk, also after a reboot."""
+    """Return a command that mounts memory as a disk, including after a reboot."""
     path = shlex.quote(folder)
     entry = shlex.quote(f"{device} {folder} tmpfs defaults 0 0")
     return f"mkdir -p {path} && echo {entry} >>/etc/fstab && mount {path}"

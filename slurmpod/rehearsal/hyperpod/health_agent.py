@@ -1,10 +1,10 @@
 """The health monitoring agent of one cluster, and HyperPod's automatic node recovery.
 
-It finds machines that died, nodes that slurmctld gave up, and administrators' requests: a node in
-the state fail (when its jobs have ended) or down (at once) whose reason is exactly `Action:Replace`
-or `Action:Reboot`. The state down may not last until the next look: slurmctld's log tells of it.
-Faults are only labelled where NodeRecovery is None; requests are always met. Source: developer
-guide, "Automatic node recovery and auto-resume", "Manually replace or reboot a node using Slurm".
+It finds machines that died, nodes that slurmctld marked down, and administrators' requests: a node
+in state fail (once its jobs have ended) or down (at once) whose reason is exactly `Action:Replace`
+or `Action:Reboot`. The state down may end before the next look: slurmctld's log still shows it.
+With NodeRecovery None, faults are only labelled; requests are always met. Source: developer guide,
+"Automatic node recovery and auto-resume", "Manually replace or reboot a node using Slurm".
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from slurmpod.slurm.nodes import SlurmNode
 
 
 class ResumeAction(StrEnum):
-    """The fate of a step that failed; the first two are words of HyperPod's own log.
+    """What happens to a failed step; the first two are words of HyperPod's own log.
 
-    How that log calls the third, for jobs on nodes with GRES, is not known.
+    The log's word for the third, for jobs on nodes with GRES, is unknown.
     """
 
     RETRYSTEP = "RETRYSTEP"
@@ -44,20 +44,20 @@ class ResumeAction(StrEnum):
 
 
 POLL_SECONDS = 1.0
-"""How often it looks; on HyperPod a fault is found within 5 to 30 seconds."""
+"""The interval between looks; HyperPod detects a fault within 5 to 30 seconds."""
 
 _BACK_POLL_SECONDS = 0.1
-"""How often it looks whether a node is back for which a step waits: nobody but it is asked."""
+"""The interval at which it checks whether a node is back for a waiting step, without Slurm."""
 
 AUTOMATIC = "Automatic"
-"""How NodeRecovery is unless the request says otherwise (developer guide)."""
+"""The default of NodeRecovery (developer guide)."""
 
 INSTANCE_FAILED = "InstanceFailed"
 NOT_RESPONDING = "Not responding"
-"""Slurm's own reason for a node that it has set down (SlurmdTimeout)."""
+"""Slurm's own reason for a node that it marks down (SlurmdTimeout)."""
 
-MISTAKE = "the health agent goes on after an unexpected error"
-"""Such as a full disk for a moment: whatever it is, nodes that die are watched for."""
+MISTAKE = "the health agent continues after an unexpected error"
+"""For example a full disk: whatever the error, the agent keeps watching for dead nodes."""
 
 _log = logging.getLogger(__name__)
 
@@ -82,19 +82,19 @@ class HealthAgent:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Begin to watch, in a thread that ends when the run is given up."""
+        """Start watching, in a thread that ends when the run is given up."""
         self._begin(threading.Thread(target=self._watch, name="health-agent", daemon=True))
 
     def end(self) -> None:
-        """Wait until nothing is under way any more; the run has to be given up."""
-        while self._threads:  # one that ends may have begun another
+        """Wait until all threads have ended; the run must have been given up."""
+        while self._threads:  # one that ends may have started another
             self._threads.pop().join()
 
     def diagnose(self, job_id: str, since: float) -> ResumeAction:
-        """Tell what is to become of a step of `job_id` that failed, and that began at `since`.
+        """Return what happens to a failed step of `job_id` that began at `since`.
 
-        Only a fault of one of its nodes lets it run again, from the job's beginning where the
-        profile says so, as for GPUs: Slurm cannot give it another node in place of one with GRES.
+        Only a fault of one of its nodes lets it run again, from the job's beginning if the profile
+        says so, as for GPUs: Slurm cannot replace a job's node that has GRES.
         """
         self._find_dead()
         nodes = self._nodes_of(job_id)
@@ -107,7 +107,7 @@ class HealthAgent:
         return ResumeAction.RETRYSTEP
 
     def wait_until_back(self, job_id: str) -> bool:
-        """Return when nothing is done to the nodes of a job any more; tell if all of them run."""
+        """Wait until no operation on a job's nodes is in progress; return whether all run."""
         nodes = self._nodes_of(job_id)
         while self._names_in_hand() & {hostname(node) for node in nodes}:
             if self._run.given_up.wait(_BACK_POLL_SECONDS):
@@ -120,7 +120,7 @@ class HealthAgent:
 
     @property
     def _slurm(self) -> SlurmControl:
-        """Slurm on a controller that runs, or on the first one."""
+        """Slurm on a running controller, or on the first one."""
         names = [hostname(node) for node in self._run.controllers]
         alive = [name for name in names if not self._run.machines.is_off(name)]
         return SlurmControl(self._run.machines, (alive or names)[0])
@@ -135,16 +135,16 @@ class HealthAgent:
                 self._ask_slurm()
                 self._start_requeued_jobs()
             except (ClusterFailed, MachineFailed):
-                continue  # slurmctld does not run, or not yet
-            except Exception:  # noqa: BLE001 - nobody else watches
+                continue  # slurmctld does not run (yet)
+            except Exception:  # noqa: BLE001 - nothing else watches
                 _log.exception(MISTAKE)
 
     def _end_plans(self) -> None:
-        """Let AWS take the instances whose training plan has ended, with what runs there."""
+        """Let AWS terminate the instances whose training plan has ended."""
         for node in self._watched():
             name = hostname(node)
             if self._run.cluster.lacks_plan(node.group) and not self._run.machines.is_off(name):
-                self._run.journal.note(name, "AWS takes it: its training plan has ended")
+                self._run.journal.note(name, "AWS terminates it: its training plan has ended")
                 self._run.machines.power_cut(name)
 
     def _find_dead(self) -> None:
@@ -153,7 +153,7 @@ class HealthAgent:
             if not self._run.machines.is_off(name) or not self._is_ours(node):
                 continue
             if self._run.machines.wants_reboot(name):
-                # EC2 boots it, and HyperPod tells Slurm nothing.
+                # EC2 boots it, and HyperPod does not notify Slurm.
                 self._take_in_hand(node, partial(self._run.reboot, node))
             else:
                 self._report(node, INSTANCE_FAILED)
@@ -172,20 +172,20 @@ class HealthAgent:
         for node in self._watched():
             name = hostname(node)
             state = states.get(name)
-            if state is None or name in in_hand:  # its state may be of before the repair's end
+            if state is None or name in in_hand:  # its state may be from before the repair's end
                 continue
             repair = self._asked.pop(name, None) or _asked_by(state)
             if repair:
-                self._run.journal.note(name, f"Action:{repair} is asked for")
+                self._run.journal.note(name, f"Action:{repair} requested")
                 self._repair(node, repair)
             elif state.is_down and state.reason == NOT_RESPONDING and self._is_ours(node):
                 self._report(node, NOT_RESPONDING)
 
     def _start_requeued_jobs(self) -> None:
-        """Start what Slurm took back from nodes, once one of them is in service again.
+        """Start the jobs that Slurm requeued, once one of their nodes is in service again.
 
-        Not before nothing that was meant for a job's first run can reach its second one: neither
-        from slurmctld, nor on other nodes, which may take long to end the first one.
+        It waits until nothing meant for a job's first run can reach its second one: neither from
+        slurmctld, nor on other nodes, which may take long to end the first one.
         """
         slurm = self._slurm
         if not self._is_back.is_set() or slurm.is_telling_nodes():
@@ -196,7 +196,7 @@ class HealthAgent:
             self._is_back.clear()
 
     def _report(self, node: ClusterNode, reason: str) -> None:
-        """Say that a node is faulty, and replace it if HyperPod is to do so by itself."""
+        """Report that a node is faulty, and replace it if HyperPod does so automatically."""
         name = hostname(node)
         with self._lock:
             if name in self._in_hand or node.instance_id in self._labelled:
@@ -205,9 +205,9 @@ class HealthAgent:
             self._faults[name] = time.monotonic()
         repair = Repair.REPLACE if self._is_automatic else "None"
         try:
-            self._run.journal.note(name, f"is faulty: {reason}; repair: {repair}")
+            self._run.journal.note(name, f"faulty: {reason}; repair: {repair}")
         except OSError:
-            self._labelled.discard(node.instance_id)  # nobody knows of it yet
+            self._labelled.discard(node.instance_id)  # not reported yet
             raise
         finding = {"reason": reason, "HealthMonitoringAgentDetectionEvent": "HealthEvent"}
         stream = f"SagemakerHealthMonitoringAgent/{node.group}/{node.instance_id}"
@@ -228,7 +228,7 @@ class HealthAgent:
             self._is_back.set()
 
     def _take_in_hand(self, node: ClusterNode, work: Callable[[], object]) -> None:
-        """Begin work on a node, unless there is some already."""
+        """Start work on a node, unless some is in progress."""
         name = hostname(node)
         with self._lock:
             if name in self._in_hand:
@@ -251,7 +251,7 @@ class HealthAgent:
                 self._in_hand.discard(name)
 
     def _note_unfinished(self, name: str, reason: str) -> None:
-        """Note once why work on a node could not be finished, however often it is tried."""
+        """Record once why work on a node could not be finished, however often it is retried."""
         if self._unfinished.get(name) != reason:
             self._unfinished[name] = reason
             self._run.journal.note(name, f"not finished: {reason}")
@@ -261,10 +261,10 @@ class HealthAgent:
             return set(self._in_hand)
 
     def _take_from_slurm(self, node: ClusterNode) -> None:
-        """Let Slurm end or requeue the jobs of a dead node now, and start no other one there.
+        """Let Slurm end or requeue the jobs of a dead node now, and start no others there.
 
-        Where a step is to wait for the replacement, it is told instead: a node that is set down
-        takes the whole job.
+        If a step is to wait for the replacement, the step is notified instead: marking the node
+        down would end the whole job.
         """
         name = hostname(node)
         self.steps.forget_those_on(name)
@@ -275,13 +275,13 @@ class HealthAgent:
             else:
                 self.steps.lose(jobs, name)
         except (ClusterFailed, MachineFailed) as failure:
-            self._run.journal.note(name, f"slurmctld was not told: {failure}")
+            self._run.journal.note(name, f"slurmctld was not notified: {failure}")
 
     def _may_resume_on(self, *nodes: ClusterNode) -> bool:
-        """Return whether a step may run again in its job, when it was on these nodes.
+        """Return whether a step on these nodes may run again in its job.
 
-        HyperPod takes a faulty node out of a job, and merges a second job with the new node into
-        it; here the node stays in the job, which slurmctld has to bear.
+        HyperPod removes a faulty node from a job, and merges a second job with the new node into
+        it; here the node stays in the job, which slurmctld has to tolerate.
         """
         in_place = self._run.profile.auto_resume.in_place
         has_gpus = any(gpu_count(node.instance_type) for node in nodes)
@@ -300,16 +300,16 @@ class HealthAgent:
                 yield node
 
     def _is_ours(self, node: ClusterNode) -> bool:
-        """Return whether nothing is being done to a node that would explain its state."""
+        """Return whether no operation on a node is in progress that would explain its state."""
         return not self._run.at_work.is_busy(node) and self._run.is_wanted(node)
 
     def _begin(self, thread: threading.Thread) -> None:
-        with self._lock:  # nobody may wait for a thread that has not started
+        with self._lock:  # a thread that has not started cannot be joined
             thread.start()
             self._threads = [*filter(threading.Thread.is_alive, self._threads), thread]
 
 
 def _asked_by(state: SlurmNode) -> Repair | None:
-    """Return what an administrator wants done to a node now, if anything."""
+    """Return the repair that an administrator requests for a node now, if any."""
     is_time = state.is_down or ("FAIL" in state.state and state.is_free)
     return REQUESTS.get(state.reason) if is_time else None

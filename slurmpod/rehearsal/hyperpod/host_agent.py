@@ -25,7 +25,7 @@ from slurmpod.rehearsal.state import Journal
 SCRIPT_TIMEOUT_SECONDS = 3600
 LOG_INTERVAL_SECONDS = 0.5
 NO_LOGS = ("AccessDeniedException", "ResourceNotFoundException")
-"""How CloudWatch Logs refuses a role that may not write, or could not make its stream."""
+"""Errors of CloudWatch Logs if the role may not write, or could not create its stream."""
 
 SCRIPT_ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -35,7 +35,7 @@ SCRIPT_ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class LogStream:
-    """The place of a node's output in CloudWatch Logs."""
+    """The destination of a node's output in CloudWatch Logs."""
 
     group: str
     name: str
@@ -43,7 +43,7 @@ class LogStream:
 
 @dataclass(frozen=True)
 class ScriptResult:
-    """The end of the entry script; `last_line` is what a person sees first."""
+    """The result of the entry script; `last_line` is what a user sees first."""
 
     exit_status: int
     last_line: str
@@ -62,7 +62,7 @@ class HostAgent:
     failure_marker: str
 
     def run_lifecycle(self, bundle: DownloadedBundle) -> ScriptResult:
-        """Put the bundle into its folder on the node and run its entry script there."""
+        """Copy the bundle to its folder on the node and run its entry script there."""
         with self._without_logs_if_refused():
             self.gateway.create_log_stream(self.log_stream.group, self.log_stream.name)
         self._log("[SageMaker] Downloading lifecycle scripts")
@@ -70,14 +70,14 @@ class HostAgent:
         status = self._run_entry_script(bundle)
         if status == 0:
             self._log("[SageMaker] The lifecycle scripts succeeded.")
-        elif self._has_power():  # an agent that died with its node tells nobody
+        elif self._has_power():  # an agent that died with its node reports nothing
             self._log(self.failure_marker.replace("{status}", str(status)))
         return ScriptResult(status, _last_line(self.output))
 
     def _run_entry_script(self, bundle: DownloadedBundle) -> int:
         finished = threading.Event()
         self.output.touch()
-        earlier = self.output.stat().st_size  # the instance's last software may have run them, too
+        earlier = self.output.stat().st_size  # scripts may have run on the previous software, too
         shipper = threading.Thread(target=self._ship_output, args=(earlier, finished), daemon=True)
         shipper.start()
         try:
@@ -124,7 +124,7 @@ class HostAgent:
 
     @contextlib.contextmanager
     def _without_logs_if_refused(self) -> Iterator[None]:
-        """Go on where the node's role may not write logs, and say so."""
+        """Suppress errors if the node's role may not write logs, and record them."""
         try:
             yield
         except ClientError as error:

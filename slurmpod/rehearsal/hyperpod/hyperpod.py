@@ -1,6 +1,6 @@
-"""HyperPod: turns clusters' descriptions into running machines, and keeps them so.
+"""HyperPod: turns cluster descriptions into running machines, and maintains them.
 
-What one creation does, node by node, is in `creation`; what an update does, in `update`.
+`creation` has the steps of a creation, node by node; `update` those of an update.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ _POLL_SECONDS = 0.2
 
 @dataclass
 class _Running:
-    """A cluster's run, its nodes that are still to come, and its database if that is outside.
+    """A cluster's run, its nodes that are still to boot, and its database if it is external.
 
-    `health` watches the nodes that are there.
+    `health` watches the existing nodes.
     """
 
     run: ClusterRun
@@ -72,14 +72,14 @@ class _Running:
 
 
 class HyperPod:
-    """The platform of one rehearsal; machines, logs and file systems live in `folder`.
+    """The platform of one rehearsal; machines, logs and file systems are in `folder`.
 
-    `networks` has a network for the machines of each VPC. `assume_role` gives nodes what they are
-    allowed; `gateway` is HyperPod's own. `profile` says what HyperPod puts on nodes, and `newest`
-    what it puts there with an update of the software, and on clusters that are made after one.
-    `database` is a server of the user's own that is there whether or not the cluster names it: the
-    lifecycle scripts may. With `keeps_failed` a cluster that could not be created cannot be deleted
-    either: its nodes stay as they were, to be looked at.
+    `networks` has a network for the machines of each VPC. `assume_role` returns sessions of
+    nodes' roles; `gateway` is HyperPod's own. `profile` describes HyperPod's part of nodes, and
+    `newest` that of software updates and of clusters created after one. `database` is a user's
+    server that runs whether or not the cluster names it: lifecycle scripts may name it. With
+    `keeps_failed`, a cluster whose creation failed cannot be deleted either: its nodes stay
+    unchanged for inspection.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class HyperPod:
         self._databases = DatabaseServers(networks, gateway, journal)
 
     def create(self, cluster: Cluster) -> None:
-        """Bring the cluster into service; raises ClusterFailed if it does not come."""
+        """Bring the cluster into service; raises ClusterFailed if it fails."""
         bundles = download_bundles(self._assume_role, cluster.groups)
         provisioning = provisioning_of(cluster.groups, bundles)
         cluster.controller_group = provisioning.controller_group
@@ -142,7 +142,7 @@ class HyperPod:
         running.health.start()
 
     def update(self, cluster: Cluster, desired: tuple[InstanceGroup, ...]) -> None:
-        """Change groups and nodes; raises ClusterFailed, with all as before, if one fails."""
+        """Change groups and nodes; raises ClusterFailed after a rollback if one fails."""
         running = self._running[cluster.arn]
         bundles = download_bundles(self._assume_role, desired)
         provisioning = provisioning_of(desired, bundles)
@@ -153,9 +153,9 @@ class HyperPod:
         self._take_up_database(running)
 
     def delete(self, cluster: Cluster) -> None:
-        """Take every machine of the cluster away; its volumes go with it.
+        """Remove all machines of the cluster with their volumes.
 
-        Raises ClusterFailed, with the reason that it failed for, for one that is to be kept.
+        Raises ClusterFailed, with the reason for its failure, for a cluster that is to be kept.
         """
         if self._keeps_failed and self._has_failed(cluster):
             raise ClusterFailed(cluster.failure_message)
@@ -170,11 +170,11 @@ class HyperPod:
         self._journal.note(cluster.name, "deleted")
 
     def ends_plan(self, arn: str) -> bool:
-        """Return whether a training plan ends before its time, as a fault wants it."""
+        """Return whether a fault ends a training plan early."""
         return Shortage(self._folder).ends_plan(arn)
 
     def health_agent_of(self, machines: Machines, name: str) -> HealthAgent | None:
-        """Return the agent that watches the node of this host name, if there is such a node.
+        """Return the agent that watches the node with this host name, if there is such a node.
 
         `machines` are those of its network.
         """
@@ -184,7 +184,7 @@ class HyperPod:
         return None
 
     def instance_at(self, machines: Machines, address: str, *, region: str) -> Instance | None:
-        """Return the instance that has an address now, as its metadata tell of it.
+        """Return the instance that has an address now, as its metadata describes it.
 
         `machines` are those of its network.
         """
@@ -199,32 +199,32 @@ class HyperPod:
         return None
 
     def replace(self, cluster: Cluster, node: ClusterNode) -> None:
-        """Put a new instance in a node's place; raises ClusterFailed when it does not come up."""
+        """Replace a node's instance; raises ClusterFailed if the new one does not come up."""
         self._offer_file_systems()
         run = self._run_of(cluster)
         run.look_at_network(self._gateway)
         run.replace(node)
 
     def reboot(self, cluster: Cluster, node: ClusterNode) -> None:
-        """Shut a node down and start it again; raises ClusterFailed when it does not come up."""
+        """Shut a node down and start it again; raises ClusterFailed if it does not come up."""
         self._run_of(cluster).reboot(node)
 
     def check_health(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
-        """Wait until the health monitoring agent has checked nodes: their status asks it to."""
+        """Wait until the health monitoring agent has checked the nodes that await a check."""
         run = self._run_of(cluster)
         while any(node.status == DEEP_HEALTH_CHECK and run.is_wanted(node) for node in nodes):
             if run.given_up.wait(_POLL_SECONDS):
                 return
 
     def remove(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
-        """Take nodes away for good, and tell Slurm; raises ClusterFailed when Slurm refuses."""
+        """Remove nodes, and update Slurm; raises ClusterFailed if Slurm rejects the change."""
         run = self._run_of(cluster)
         for node in nodes:
             run.remove(node)
         run.tell_slurm()
 
     def update_software(self, cluster: Cluster, update: SoftwareUpdate) -> None:
-        """Put new software on nodes; raises ClusterFailed after going back to the old one."""
+        """Update the software of nodes; raises ClusterFailed after a rollback."""
         self._offer_file_systems()
         run = self._run_of(cluster)
         run.look_at_network(self._gateway)
@@ -243,7 +243,7 @@ class HyperPod:
             raise ClusterFailed(f"the rehearsal has no network for {vpc_id}: {error}") from error
 
     def _run_of(self, cluster: Cluster) -> ClusterRun:
-        """Return a cluster's run; raises ClusterFailed once it is being deleted."""
+        """Return a cluster's run; raises ClusterFailed if it is being deleted."""
         running = self._running.get(cluster.arn)
         if running is None:
             raise ClusterFailed(f"Cluster {cluster.name} is being deleted.")
@@ -279,27 +279,27 @@ class HyperPod:
             raise _no_database(error) from error
 
     def _take_up_database(self, running: _Running) -> None:
-        """Let slurmdbd use the database that an update has named; raises ClusterFailed.
+        """Let slurmdbd use the database that an update names; raises ClusterFailed.
 
-        Either is an event. Nothing is taken back: the rehearsal's platform cannot do that.
+        Success and failure are both events. The rehearsal's platform cannot roll back.
         """
         run, database = running.run, running.run.cluster.settings.accounting_database
         if database == running.database:
             return
-        with _told_if_it_fails(run, "NotApplicable"):
+        with _recorded_if_it_fails(run, "NotApplicable"):
             storages = {
                 hostname(node): storage_of(run.role(node).gateway, database)
                 for node in run.controllers
             }
-        with _told_if_it_fails(run, "RevertFailed"):
+        with _recorded_if_it_fails(run, "RevertFailed"):
             for name, storage in storages.items():
                 move_accounting(run.machines, name, storage)
         running.database = database
         run.record(database_changes(run.cluster))
-        run.journal.note(run.cluster.name, "slurmdbd uses the database outside")
+        run.journal.note(run.cluster.name, "slurmdbd uses the external database")
 
     def _start_database(self, running: _Running) -> None:
-        """Boot what stands for a database of the user's own, if there is one."""
+        """Boot the machine of a user's own database, if there is one."""
         cluster = running.run.cluster
         access = self._database_access(running.run)
         if access is None or self._databases.serve(access.endpoint):
@@ -312,7 +312,7 @@ class HyperPod:
             start_database(running.run.machines, name, address=address, access=access)
         except MachineFailed as error:
             raise _no_database(error) from error
-        self._journal.note(name, f"stands for {access.endpoint}")
+        self._journal.note(name, f"serves {access.endpoint}")
 
     def _database_access(self, run: ClusterRun) -> DatabaseAccess | None:
         ours = run.cluster.settings.accounting_database
@@ -338,8 +338,8 @@ def _check_controllers(cluster: Cluster, provisioning: Provisioning) -> None:
 
 
 @contextlib.contextmanager
-def _told_if_it_fails(run: ClusterRun, rollback: str) -> Iterator[None]:
-    """Make a failure to change the database an event that says what became of the former one."""
+def _recorded_if_it_fails(run: ClusterRun, rollback: str) -> Iterator[None]:
+    """Record a failed change of the database as an event, with its rollback status."""
     try:
         yield
     except ClusterFailed as failure:

@@ -1,11 +1,10 @@
-"""The instance metadata service: what programs on a node ask at 169.254.169.254.
+"""The instance metadata service for programs on nodes, at 169.254.169.254.
 
-It answers with a session's token (IMDSv2), without one only if the profile says so, and tells nodes
-apart by their addresses. Sources:
-EC2 user guide, "Instance metadata categories" and "Use the Instance Metadata Service"; public
-lifecycle scripts ask HyperPod's nodes for the instance id and type, the Region, the zone and the
-role's credentials. Nobody has published what else is there on HyperPod. Tags are there if the
-profile says so: EC2 has them only for instances that were started with InstanceMetadataTags.
+It requires a session token (IMDSv2) unless the profile says otherwise, and identifies nodes by
+their addresses. Sources: EC2 user guide, "Instance metadata categories" and "Use the Instance
+Metadata Service"; public lifecycle scripts request the instance id and type, the Region, the zone
+and the role's credentials from HyperPod's nodes. No source lists the other categories on HyperPod.
+Tags exist if the profile says so: EC2 has them only for instances with InstanceMetadataTags.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ LONGEST_TTL_SECONDS = 21600
 CREDENTIALS_LAST = timedelta(hours=6)
 
 SERVICE_ACCOUNT = "000000000000"
-"""HyperPod's instances are in an account of the service, whose number differs from yours."""
+"""HyperPod's instances are in an account of the service, not in the user's account."""
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A node as its metadata tells of it: with its group's role and its tags, in a Region."""
+    """A node as described by its metadata: its group's role, its tags and its Region."""
 
     node: ClusterNode
     role_arn: str
@@ -47,11 +46,11 @@ class Instance:
 
 
 Metadata = Mapping[str, str]
-"""The answers by their path below /latest/; folders are what paths have in common."""
+"""The answers by their path below /latest/; folders are common prefixes of paths."""
 
 
 def metadata_of(instance: Instance, now: datetime) -> Metadata:
-    """Return all that the service knows of a node, and its role's credentials."""
+    """Return all metadata of a node, and its role's credentials."""
     node, interface = instance.node, instance.node.interface
     assert interface is not None  # noqa: S101  # gone only when the node is
     type_of_ec2 = node.instance_type.removeprefix("ml.")
@@ -87,7 +86,7 @@ def metadata_of(instance: Instance, now: datetime) -> Metadata:
 
 
 def answer(metadata: Metadata, path: str) -> str | None:
-    """Return what stands at a path below /latest/: a value, or what a folder has; else None."""
+    """Return the value at a path below /latest/, or a folder's listing; otherwise None."""
     wanted = path.strip("/")
     if wanted in metadata:
         return metadata[wanted]
@@ -124,7 +123,7 @@ def _time(when: datetime) -> str:
 
 
 class MetadataServer:
-    """Answers on a socket that listens, until it is closed; `instance_at` knows who asks."""
+    """Answers on a listening socket until it is closed; `instance_at` identifies the caller."""
 
     def __init__(
         self,
@@ -149,7 +148,7 @@ class MetadataServer:
         ).start()
 
     def close(self) -> None:
-        """Answer nobody any more."""
+        """Stop answering."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -163,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "EC2ws", ""
 
     def do_PUT(self) -> None:  # the base class's
-        """Begin a session."""
+        """Start a session."""
         seconds = self.headers.get(TTL, "")
         if self.path != TOKEN_PATH:
             self._send(404)
@@ -175,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, token, (TTL, seconds))
 
     def do_GET(self) -> None:  # the base class's
-        """Tell a node about itself."""
+        """Return a node's own metadata."""
         instance = self.find(self.client_address[0])
         if self.needs_token and self.headers.get(TOKEN) not in self.known_tokens:
             self._send(401)
@@ -197,4 +196,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class's
-        """Say nothing: who asks for metadata is nobody's news."""
+        """Log nothing: metadata requests are too frequent to be of interest."""

@@ -1,4 +1,4 @@
-"""What a node's machine is when it boots for the first time: HyperPod's image and its files."""
+"""A node's machine at first boot: HyperPod's image and its files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def machine_spec(
 ) -> MachineSpec:
     """Return the machine of a node.
 
-    `instances` is the list of instances as a file, `variables` give a session of the node's role,
+    `instances` is the list of instances as a file, `variables` are a session of the node's role,
     and `provisioning` is the file of provisioning parameters, if there is one.
     """
     kind, count = accelerator_devices(node.instance_type)
@@ -53,7 +53,7 @@ def machine_spec(
 
 
 def _address(node: ClusterNode) -> IPv4Interface:
-    """Return the node's address with its subnet's prefix length, from its network interface."""
+    """Return the node's address with its subnet's prefix length, for its network interface."""
     assert node.interface is not None  # noqa: S101  # gone only when the node is
     prefix_length = node.interface.subnet_cidr.partition("/")[2]
     return IPv4Interface(f"{node.private_ip}/{prefix_length}")

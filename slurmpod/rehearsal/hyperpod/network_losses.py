@@ -1,4 +1,4 @@
-"""What each node of a cluster loses because its VPC stops it, as the VPC was looked at last."""
+"""Connections that each node of a cluster loses because its VPC blocks them, as last evaluated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slurmpod.rehearsal.state import Journal
 
 @dataclass
 class NetworkLosses:
-    """Has nodes lose what the VPC stops, and remembers it."""
+    """Makes nodes lose what the VPC blocks, and records it."""
 
     machines: Machines
     journal: Journal
@@ -23,11 +23,11 @@ class NetworkLosses:
     _lost: dict[str, tuple[Lost, ...]] = field(default_factory=dict)
 
     def look(self, gateway: Gateway, cluster: Cluster) -> None:
-        """Look at what the VPC lets through now."""
+        """Evaluate now what the VPC allows."""
         self._paths = VpcPaths.of(gateway, cluster)
 
     def lose(self, cluster: Cluster, controllers: Sequence[ClusterNode], node: ClusterNode) -> None:
-        """Have a node lose what the VPC stops: with nothing to lose, nothing is done."""
+        """Make a node lose what the VPC blocks; without losses, nothing is done."""
         name, lost = hostname(node), self._paths.lost(cluster, controllers, node)
         if lost or self._lost.get(name):
             lose(self.machines, name, lost)
@@ -36,10 +36,10 @@ class NetworkLosses:
             self.journal.note(name, message)
 
     def of(self, node: ClusterNode) -> tuple[Lost, ...]:
-        """Return what a node has lost."""
+        """Return the lost connections of a node."""
         return self._lost.get(hostname(node), ())
 
     def explained(self, node: ClusterNode, message: str) -> str:
-        """Return why a node failed, with what its VPC stops."""
+        """Return why a node failed, with what its VPC blocks."""
         stopped = "; ".join(messages(self.of(node)))
         return f"{message.rstrip('.')}. In this VPC {stopped}." if stopped else message

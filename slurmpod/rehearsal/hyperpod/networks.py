@@ -1,4 +1,4 @@
-"""The networks of a rehearsal: one for each VPC that clusters or servers of RDS are in.
+"""The networks of a rehearsal: one per VPC with clusters or RDS servers.
 
 Machines of one network never reach those of another, which may have the same addresses and names.
 """
@@ -16,7 +16,7 @@ from slurmpod.rehearsal.nodes.machines import Machines
 
 @dataclass(eq=False)
 class Network:
-    """The network of a VPC, with its folder; whose machines are in it are its `users`."""
+    """The network of a VPC, with its folder; `users` own the machines in it."""
 
     machines: Machines
     folder: Path
@@ -25,10 +25,10 @@ class Network:
 
 
 class Networks:
-    """All networks of the rehearsal in `folder`; safe to use from several threads.
+    """All networks of the rehearsal in `folder`; thread-safe.
 
-    `first` are the machines of the first one, of which a rehearsal of one VPC needs no other.
-    `connect` gives the machines of each further one what reaches AWS.
+    `first` are the machines of the first one; a rehearsal with one VPC needs no other.
+    `connect` gives the machines of each further one access to AWS.
     """
 
     def __init__(self, first: Machines, folder: Path, connect: Callable[[Machines], None]) -> None:
@@ -38,14 +38,14 @@ class Networks:
 
     @property
     def first(self) -> Network:
-        """The network that is there from the beginning."""
+        """The initial network."""
         return self._networks[0]
 
     def take(self, vpc_id: str, user: str) -> Network:
-        """Return the network of a VPC for machines of `user`, until that leaves it.
+        """Return the network of a VPC for machines of `user`, until that user leaves it.
 
-        One that nobody uses any more serves the next VPC. Raises MachineFailed or OSError when the
-        kernel refuses another one.
+        An unused network is given to the next VPC. Raises MachineFailed or OSError if the kernel
+        fails to create another one.
         """
         with self._lock:
             network = self._used_by(vpc_id) or self._unused() or self._add()
@@ -55,7 +55,7 @@ class Networks:
         return network
 
     def leave(self, user: str) -> None:
-        """Have no machines of a user any more: all are off. It need not have taken a network."""
+        """Release a user's network; all its machines are off. It need not have taken one."""
         with self._lock:
             for network in self._networks:
                 network.users.discard(user)

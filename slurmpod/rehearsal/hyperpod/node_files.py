@@ -1,10 +1,9 @@
-"""Nodes as HyperPod's agents and image set them up: commands, files and configuration.
+"""Node setup by HyperPod's agents and image: commands, files and configuration.
 
-HyperPod writes /opt/ml/config, after its node contract. Its image mounts the group's file systems,
-moves the user's home there, and starts Slurm, unless an OnCreate script does it all. Source:
-developer guide, "Getting started with SageMaker HyperPod using the AWS CLI", AMI-based
-configuration. Of what that lists, Docker, Enroot, Pyxis and log rotation are not in the rehearsal's
-image.
+HyperPod writes /opt/ml/config, following its node contract. Its image mounts the group's file
+systems, moves the user's home there, and starts Slurm, unless an OnCreate script does all of it.
+Source: developer guide, "Getting started with SageMaker HyperPod using the AWS CLI", AMI-based
+configuration. Of its list, Docker, Enroot, Pyxis and log rotation are not in the rehearsal's image.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def put_file(
     mode: int = 0o644,
     owner: str = "root",
 ) -> None:
-    """Write a file, replacing what was there in one step; a link is followed."""
+    """Write a file, replacing the old one atomically; a link is followed."""
     script = (
         f"target=$(readlink --canonicalize {shlex.quote(path)}) && umask 077 &&"
         f' cat > "$target.partial" && chown {shlex.quote(owner)}: "$target.partial" &&'
@@ -42,13 +41,13 @@ def put_file(
 
 
 def read_file(machines: Machines, hostname: str, path: str) -> bytes:
-    """Return the content of a file, nothing where there is none."""
+    """Return the content of a file, or nothing if it does not exist."""
     quoted = shlex.quote(path)
     return run_script(machines, hostname, f"[ ! -e {quoted} ] || cat {quoted}")
 
 
 def put_tree(machines: Machines, hostname: str, folder: str, files: Mapping[str, bytes]) -> None:
-    """Write files into a new folder; S3 keeps no modes, so everything becomes executable."""
+    """Write files to a new folder; S3 keeps no modes, so all of them become executable."""
     target = shlex.quote(folder)
     script = f"mkdir -p {target} && tar -x -C {target}"
     run_script(machines, hostname, script, stdin=_archive(files))
@@ -69,25 +68,25 @@ def run_command(
 ) -> bytes:
     """Run a command as root and return its output.
 
-    Raises ClusterFailed when it fails or takes too long, MachineFailed when the node does not run.
+    Raises ClusterFailed if it fails or times out, MachineFailed if the node does not run.
     """
     try:
         result = machines.run(hostname, command, stdin=stdin, timeout_seconds=seconds)
     except subprocess.TimeoutExpired:
         raise ClusterFailed(
-            f"{hostname}: this did not end within {seconds:g} s: {_shown(command)}"
+            f"{hostname}: command timed out after {seconds:g} s: {_shown(command)}"
         ) from None
     if result.returncode:
         said = (
             result.stderr.decode(errors="replace").strip()
-            or f"status {result.returncode} of {_shown(command)}"
+            or f"exit status {result.returncode} from {_shown(command)}"
         )
         raise ClusterFailed(f"{hostname}: {said}")
     return result.stdout
 
 
 def _shown(command: Sequence[str]) -> str:
-    """Return a command as a person writes it: of a script, only that."""
+    """Return a command as a user would type it: of a shell script, only the script."""
     *shell, script = command
     return script if shell == ["/bin/sh", "-c"] else shlex.join(command)
 
@@ -107,17 +106,17 @@ CONFIG_FOLDER = "/opt/ml/config"
 RESOURCE_CONFIG = f"{CONFIG_FOLDER}/resource_config.json"
 PROVISIONING_PARAMETERS = f"{CONFIG_FOLDER}/provisioning_parameters.json"
 AWS_ENVIRONMENT = "/etc/rehearsal/aws"
-"""What the image's `aws` reads before it runs the real one; HyperPod has no such file."""
+"""Read by the image's `aws` before it runs the real one; HyperPod has no such file."""
 
 
 def aws_environment(variables: Mapping[str, str]) -> bytes:
-    """Return the file with the variables that lead AWS tools, as a shell reads it."""
+    """Return a file with the variables for AWS tools, in shell syntax."""
     lines = [f"{name}={shlex.quote(value)}\n" for name, value in sorted(variables.items())]
     return "".join(lines).encode()
 
 
 def resource_config(cluster: Cluster, controllers: Sequence[ClusterNode]) -> bytes:
-    """Return resource_config.json: the cluster, its groups, and the instances there are now.
+    """Return resource_config.json: the cluster, its groups, and their current instances.
 
     A group without instances has `null` for them, as observed on real clusters.
     """
@@ -161,7 +160,7 @@ set -eu
 home=$1 user=$2
 mkdir -p "$home"
 exec 9<"$home"
-flock 9  # other nodes do the same, with the same folder
+flock 9  # other nodes do the same in the same folder
 if [ ! -e "$home/.bashrc" ]; then cp -R /etc/skel/. "$home/"; fi
 mkdir -p "$home/.ssh"
 if [ ! -e "$home/.ssh/id_ed25519" ]; then
@@ -180,7 +179,7 @@ def mount_file_systems(
     """Mount a group's file systems and give the user a home there; raises ClusterFailed."""
     for mount in mounts:
         path = shlex.quote(mount.path)
-        line = shlex.quote(_fstab_line(mount))  # so that a reboot mounts it, too
+        line = shlex.quote(_fstab_line(mount))  # mounted again after a reboot
         run_script(
             machines, hostname, f"mkdir -p {path} && echo {line} >> /etc/fstab && mount {path}"
         )
@@ -203,7 +202,7 @@ def home_folder(mounts: Sequence[FileSystemMount]) -> str:
 
 
 def start_slurmctld(machines: Machines, hostname: str) -> None:
-    """Start the controller daemon, which has its configuration; raises ClusterFailed."""
+    """Start the controller daemon, whose configuration exists; raises ClusterFailed."""
     run_script(machines, hostname, "systemctl enable --quiet --now slurmctld")
 
 
@@ -217,7 +216,7 @@ def start_slurmd(
 
 
 def start_sackd(machines: Machines, hostname: str, controller_address: str) -> None:
-    """Start the daemon that gives Slurm's commands their configuration, without being a node."""
+    """Start the daemon that provides Slurm's commands with their configuration without slurmd."""
     options = f"SACKD_OPTIONS=--conf-server={controller_address}:6817\n"
     put_file(machines, hostname, "/etc/default/sackd", options.encode())
     run_script(machines, hostname, "systemctl enable --quiet --now sackd")

@@ -1,4 +1,4 @@
-"""Execution roles of nodes: sessions of them, and what they may do."""
+"""Execution roles of nodes: their sessions and permissions."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from embedded_aws.server import EmbeddedAws
 
 SESSION_NAME = "SageMaker"
-"""What HyperPod calls its sessions, as `aws sts get-caller-identity` on its nodes shows."""
+"""HyperPod's session name, as shown by `aws sts get-caller-identity` on its nodes."""
 
 
 @dataclass(frozen=True)
 class NodeRole:
-    """A session: `gateway` uses it from outside the nodes, `variables` lead AWS tools on them."""
+    """A session: `gateway` for use outside the nodes, `variables` for AWS tools on them."""
 
     gateway: Gateway
     variables: Mapping[str, str]
 
 
 AssumeRole = Callable[[str], NodeRole]
-"""Returns a session of the role with this ARN; raises ClusterFailed when it cannot be assumed."""
+"""Returns a session of the role with this ARN; raises ClusterFailed if it cannot be assumed."""
 
 
 HYPERPOD = Principal(service="sagemaker.amazonaws.com")
 
 
 class NodeRoles:
-    """Assumes each role once; `variables` lead AWS tools on nodes to `aws`, without credentials."""
+    """Assumes each role once; `variables` direct AWS tools to `aws`, without credentials."""
 
     def __init__(self, aws: EmbeddedAws, variables: Mapping[str, str]) -> None:
         self._aws = aws
@@ -47,7 +47,7 @@ class NodeRoles:
         self._lock = threading.Lock()
 
     def assume(self, role_arn: str) -> NodeRole:
-        """Return a session of a role; raises ClusterFailed when HyperPod may not assume it."""
+        """Return a session of a role; raises ClusterFailed if HyperPod may not assume it."""
         with self._lock:
             if role_arn not in self._assumed:
                 self._require_trust(role_arn)
@@ -84,6 +84,6 @@ class NodeRoles:
 
 def _not_assumed(role_arn: str) -> str:
     return (
-        f"SageMaker was unable to assume the role {role_arn}: it has to exist, and its trust policy"
-        f" has to allow sts:AssumeRole to {HYPERPOD.service}."
+        f"SageMaker was unable to assume the role {role_arn}: it must exist, and its trust policy"
+        f" must allow sts:AssumeRole to {HYPERPOD.service}."
     )

@@ -1,6 +1,6 @@
-"""Locks of nodes: one thing at a time is done to each, whoever asks for it.
+"""Locks of nodes: one operation at a time on each, whoever requests it.
 
-Users ask through the API, and the health monitoring agent by itself.
+Users request operations through the API; the health monitoring agent starts its own.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ _PATIENCE_SECONDS = 0.2
 
 
 class NodeBusy(StillAtWork):
-    """Something else is being done to the node."""
+    """Another operation on the node is in progress."""
 
 
 class NodesAtWork:
-    """The nodes of one cluster; they are known by their addresses, which outlive instances."""
+    """The nodes of one cluster, identified by their addresses, which outlive instances."""
 
     def __init__(self) -> None:
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def is_busy(self, node: ClusterNode) -> bool:
-        """Return whether something is being done to a node."""
+        """Return whether an operation on a node is in progress."""
         return self._locks[node.private_ip].locked()
 
     @contextmanager
     def alone(self, node: ClusterNode) -> Iterator[None]:
-        """Do something to a node; raises NodeBusy when something is being done to it."""
+        """Lock a node during an operation; raises NodeBusy if it is locked."""
         lock = self._locks[node.private_ip]
         if not lock.acquire(blocking=False):
             raise NodeBusy(
@@ -44,17 +44,17 @@ class NodesAtWork:
             lock.release()
 
     def wait_for(self, node: ClusterNode) -> None:
-        """Return as soon as nothing is being done to a node."""
+        """Wait until no operation on a node is in progress."""
         with self._locks[node.private_ip]:
             pass
 
     @contextmanager
     def after_all(self, node: ClusterNode, interrupt: Callable[[], None]) -> Iterator[None]:
-        """Do the last thing to a node, as soon as `interrupt` has ended what is being done."""
+        """Lock a node for its last operation, once `interrupt` has ended the current one."""
         lock = self._locks[node.private_ip]
         interrupt()
         while not lock.acquire(timeout=_PATIENCE_SECONDS):
-            interrupt()  # it may have gone one step further
+            interrupt()  # it may have reached the next step
         try:
             yield
         finally:

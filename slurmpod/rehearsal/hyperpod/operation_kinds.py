@@ -1,4 +1,4 @@
-"""The kinds of operations on one node of a cluster, by the events at their two ends."""
+"""The kinds of operations on one cluster node, with the events at their start and end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from embedded_aws.sagemaker.events import (
 
 @dataclass(frozen=True)
 class Operation:
-    """A kind of operation: what is recorded when it begins, and when it ends or fails."""
+    """A kind of operation: the events recorded when it starts, and when it ends or fails."""
 
     begins: Callable[[Cluster, ClusterNode], ClusterEvent]
     ends: Callable[[Cluster, ClusterNode, str | None], ClusterEvent]

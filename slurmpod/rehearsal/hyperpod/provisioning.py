@@ -1,4 +1,4 @@
-"""Roles of instance groups for Slurm: as the API says them, or else a file beside the scripts.
+"""Slurm roles of instance groups, from the API or from a file next to the scripts.
 
 The keys of provisioning_parameters.json are those of the HyperPod developer guide.
 """
@@ -20,7 +20,7 @@ SCRIPTS_FAILED = (
     "Lifecycle scripts did not run successfully. Ensure the scripts exist in provided S3 path, "
     "are accessible, and run without errors."
 )
-"""The text of HyperPod's own message; the rehearsal adds the node and its last line of output."""
+"""HyperPod's own message; the rehearsal adds the node and its last line of output."""
 
 
 ROLE_MAY_NOT_READ = (
@@ -32,7 +32,7 @@ ROLE_MAY_NOT_READ = (
 
 @dataclass(frozen=True)
 class DownloadedBundle:
-    """Everything under one SourceS3Uri, where it goes on a node, and which script is run."""
+    """Everything under one SourceS3Uri, its folder on a node, and the entry script."""
 
     files: Mapping[str, bytes]
     folder: str
@@ -44,7 +44,7 @@ def download_bundles(
 ) -> Mapping[str, DownloadedBundle]:
     """Return the bundle of each group that has scripts, by the group's name.
 
-    Raises ClusterFailed as HyperPod would when a script is missing, or the group's role may not
+    Raises ClusterFailed, as HyperPod does, if a script is missing or the group's role may not
     read it.
     """
     files_at: dict[tuple[str, str], Mapping[str, bytes]] = {}
@@ -83,16 +83,16 @@ BOTH_CONFIGURATIONS = (
     "The LifeCycleConfig cannot include both a SLURM Orchestrator Config and a "
     f"{FILE_NAME} file simultaneously."
 )
-"""HyperPod's own words (developer guide, migration to the API)."""
+"""HyperPod's own message (developer guide, migration to the API)."""
 LUSTRE_FOLDER = "/fsx"
-"""Where public lifecycle scripts mount the file system that the file names."""
+"""The mount point in public lifecycle scripts for the file's file system."""
 DATABASE_USER = "admin"
-"""Who connects to the database of several controllers when the file names nobody."""
+"""The database user of several controllers if the file names none."""
 
 
 @dataclass(frozen=True)
 class SharedDatabase:
-    """The database that several controllers share; the secret has the user's password."""
+    """The database shared by several controllers; the secret has the user's password."""
 
     endpoint: str
     secret_arn: str
@@ -104,8 +104,8 @@ class SharedDatabase:
 class Provisioning:
     """The roles of the instance groups; `partitions` has each worker group's partition.
 
-    `file` is the content of provisioning_parameters.json, None where the API says it all; `mounts`
-    is what that file says of file systems.
+    `file` is the content of provisioning_parameters.json, None if the API has all of it; `mounts`
+    are that file's file systems.
     """
 
     controller_group: str
@@ -119,9 +119,9 @@ class Provisioning:
 def provisioning_of(
     groups: Sequence[InstanceGroup], bundles: Mapping[str, DownloadedBundle]
 ) -> Provisioning:
-    """Return what the groups are for Slurm; raises ClusterFailed where HyperPod would.
+    """Return the Slurm roles of the groups; raises ClusterFailed if HyperPod would.
 
-    That is when it is said in no place, or in both, or wrongly.
+    That is if neither source defines them, if both do, or if the definition is invalid.
     """
     files = [bundle.files for bundle in bundles.values()]
     if not any(group.slurm for group in groups):
@@ -143,9 +143,9 @@ def provisioning_of(
 
 
 def read_provisioning(bundle: Mapping[str, bytes], group_names: Iterable[str]) -> Provisioning:
-    """Read the bundle's provisioning parameters; raises ClusterFailed where HyperPod would."""
+    """Read the bundle's provisioning parameters; raises ClusterFailed if HyperPod would."""
     if FILE_NAME not in bundle:
-        raise ClusterFailed(f"{FILE_NAME} is missing beside the lifecycle scripts.")
+        raise ClusterFailed(f"{FILE_NAME} is missing from the lifecycle scripts' folder.")
     try:
         provisioning = _parse(bundle[FILE_NAME])
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -1,4 +1,4 @@
-"""One faulty node until it is in service again: replaced or rebooted, and given back to Slurm."""
+"""One faulty node until it is in service again: replaced or rebooted, and returned to Slurm."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLACE = Isolation(
     feature="SageMakerDeepHealthCheck:InProgress",
 )
 CHECK_ATTEMPTS = 3
-"""How many instances in one place may fail the checks before the node is in status Failure."""
+"""How many instances of a node may fail the checks before its status is Failure."""
 
 REBOOTED = "Node unexpectedly rebooted"
 """Slurm's own reason for a node that has booted since its last answer (ReturnToService)."""
@@ -31,11 +31,11 @@ _COUNT_GPUS = "ls /dev | grep -c '^nvidia[0-9]' || true"
 
 
 class DeepHealthCheck:
-    """The checks of one node that is in status DeepHealthCheckInProgress.
+    """The checks of one node in status DeepHealthCheckInProgress.
 
-    Nobody else gets a node before it has passed them. Source: developer guide, "Deep health checks"
-    of clusters with Slurm. Of the tests there only the count of GPUs is made, by a job on the node
-    as on HyperPod; the others would need hardware, and take an hour or more.
+    No job gets a node before it has passed them. Source: developer guide, "Deep health checks" of
+    clusters with Slurm. Of those tests only the GPU count runs here, as a job on the node, as on
+    HyperPod; the others would need hardware, and take an hour or more.
     """
 
     def __init__(self, run: ClusterRun, slurm: SlurmControl, node: ClusterNode) -> None:
@@ -45,14 +45,14 @@ class DeepHealthCheck:
         self._name = hostname(node)
 
     def isolate(self) -> None:
-        """Keep jobs away from the node; it stays so until it has passed."""
+        """Keep jobs off the node until it has passed."""
         self._slurm.isolate(self._name, PLACE)
 
     def run(self) -> bool:
-        """Check the node, and others in its place while they fail; tell whether one passed.
+        """Check the node and, while checks fail, its replacements; return whether one passed.
 
-        Raises ClusterFailed or MachineFailed when a check could not be made; the node stays as it
-        is, for another try, which knows how many instances have failed before.
+        Raises ClusterFailed or MachineFailed if a check could not run; the node stays unchanged for
+        another try, which knows how many instances have failed before.
         """
         while self._node.failed_checks < CHECK_ATTEMPTS:
             self.isolate()
@@ -69,7 +69,7 @@ class DeepHealthCheck:
         return False
 
     def _resume(self) -> None:
-        """Take back that slurmctld has set the node down, as another instance stands there now."""
+        """Undo that slurmctld marked the node down, now that it has a new instance."""
         state = self._slurm.nodes().get(self._name)
         if state is not None and state.is_down and state.reason == REBOOTED:
             self._slurm.set_node(self._name, "resume")
@@ -83,9 +83,9 @@ class DeepHealthCheck:
         return not fault
 
     def _fault(self) -> str:
-        """Return what is wrong with the node; nothing when all is well.
+        """Return the fault of the node; empty if there is none.
 
-        A check that finds no room on the node, or gets no answer, says nothing of its GPUs.
+        A check that finds no room on the node, or gets no answer, proves nothing about its GPUs.
         """
         expected = gpu_count(self._node.instance_type)
         found = int(self._slurm.run_on(self._name, _COUNT_GPUS, PLACE))
@@ -95,7 +95,7 @@ class DeepHealthCheck:
         return ""
 
     def _log(self, message: str) -> None:
-        """Write to the node's log and to CloudWatch Logs what was found."""
+        """Write a result to the node's log and to CloudWatch Logs."""
         line = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}  {message}"
         self._run.journal.note(self._name, message)
         log = self._run.profile.agents.logs.deep_health_check
@@ -105,7 +105,7 @@ class DeepHealthCheck:
 
 
 ATTEMPTS = 3
-"""How often a node is replaced in vain before it stays in status Failure."""
+"""How many replacements of a node may fail before its status is Failure."""
 
 _REGISTRATION_SECONDS = 60.0
 _POLL_SECONDS = 0.2
@@ -119,7 +119,7 @@ class Repair(StrEnum):
 
 
 class Recovery:
-    """The repair of one node; when it has ended, jobs run there or the node has failed for good."""
+    """The repair of one node; at its end, jobs run there or the node has failed permanently."""
 
     def __init__(self, run: ClusterRun, slurm: SlurmControl, node: ClusterNode) -> None:
         self._run = run
@@ -128,9 +128,9 @@ class Recovery:
         self._name = hostname(node)
 
     def run(self, repair: Repair) -> bool:
-        """Repair the node, and tell if it takes jobs; a reboot that fails becomes a replacement.
+        """Repair the node, return whether it accepts jobs; a failed reboot becomes a replacement.
 
-        Raises ClusterFailed or MachineFailed when it is repaired and Slurm cannot be told.
+        Raises ClusterFailed or MachineFailed if it is repaired and Slurm cannot be updated.
         """
         started_before = self._slurmd_started()
         return self._is_repaired(repair) and self._gives_back(started_before)
@@ -142,16 +142,16 @@ class Recovery:
             except ClusterFailed as failure:
                 if not self._run.is_wanted(self._node):
                     return False
-                self._note(f"attempt {attempt} to {repair.lower()} it failed: {failure}")
+                self._note(f"attempt {attempt} to {repair.lower()} failed: {failure}")
             else:
                 return True
         self._note(f"stays out of service: {ATTEMPTS} attempts failed")
         return False
 
     def _repair(self, repair: Repair) -> None:
-        """Repair the node, unless somebody who asked through the API does so at the same time.
+        """Repair the node, unless an API request does so at the same time.
 
-        Only what that leaves broken is repaired after it.
+        If the node is still faulty after that request, it is repaired.
         """
         do = self._run.reboot if repair is Repair.REBOOT else self._run.replace
         try:
@@ -162,7 +162,7 @@ class Recovery:
                 self._repair(repair)
 
     def _gives_back(self, started_before: str) -> bool:
-        """Give the node back to Slurm, when it has passed the checks that its group wants."""
+        """Return the node to Slurm once it has passed its group's checks."""
         checks = DeepHealthCheck(self._run, self._slurm, self._node)
         if self._node.status == DEEP_HEALTH_CHECK:
             with contextlib.suppress(ClusterFailed, MachineFailed):  # the checks try again
@@ -177,10 +177,10 @@ class Recovery:
         return True
 
     def _has_registered(self, started_before: str) -> bool:
-        """Wait until the node's new slurmd has registered, and clear the state it was given."""
+        """Wait until the node's new slurmd has registered, and clear the state of the repair."""
         deadline = time.monotonic() + _REGISTRATION_SECONDS
         while self._run.is_wanted(self._node) and time.monotonic() < deadline:
-            # slurmctld does not answer, or the node has just changed its state
+            # slurmctld does not answer, or the node's state has just changed
             with contextlib.suppress(ClusterFailed, MachineFailed):
                 if self._is_in_service(started_before):
                     return True
@@ -193,7 +193,7 @@ class Recovery:
             return True  # nothing for Slurm: it does not name the node
         if not state.answers or state.started == started_before:
             return False
-        if state.is_held:  # once: what comes after it is not of the time before the repair
+        if state.is_held:  # once: a later state is not from before the repair
             self._slurm.set_node(self._name, "resume")
         return True
 

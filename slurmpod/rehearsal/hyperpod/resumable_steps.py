@@ -1,4 +1,4 @@
-"""Steps under `srun --auto-resume=1` that run: their allocations outlive the death of a node."""
+"""Running steps under `srun --auto-resume=1`: their allocations outlive the death of a node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Step:
 
 
 class ResumableSteps:
-    """The steps whose srun is connected; safe to use from several threads."""
+    """The steps whose srun is connected; thread-safe."""
 
     def __init__(self) -> None:
         self._steps: set[_Step] = set()
@@ -24,13 +24,13 @@ class ResumableSteps:
 
     @property
     def jobs(self) -> frozenset[str]:
-        """The ids of jobs that have such a step."""
+        """The ids of jobs with such a step."""
         with self._lock:
             return frozenset(step.job_id for step in self._steps)
 
     @contextlib.contextmanager
     def step(self, job_id: str, host: str, tell: Callable[[str], None]) -> Iterator[None]:
-        """Know of a step of a job for a while; its srun runs on `host`.
+        """Register a step of a job while the block runs; its srun runs on `host`.
 
         `tell` is called with the name of a node that the step has lost.
         """
@@ -44,10 +44,10 @@ class ResumableSteps:
                 self._steps.discard(step)
 
     def lose(self, jobs: Collection[str], node: str) -> None:
-        """Tell the steps of jobs that a node is gone.
+        """Notify the steps of jobs that a node is gone.
 
-        srun would not find out by itself: where the dead node's sockets were closed in good order,
-        it waits for that node's tasks for ever (Slurm 24.11).
+        srun would not notice by itself: if the dead node's sockets were closed properly, it waits
+        for that node's tasks forever (Slurm 24.11).
         """
         with self._lock:
             struck = [step for step in self._steps if step.job_id in jobs]
@@ -56,6 +56,6 @@ class ResumableSteps:
                 step.tell(node)
 
     def forget_those_on(self, host: str) -> None:
-        """Forget the steps whose srun died with its node: it could not say so."""
+        """Remove the steps whose srun died with its node: it could not disconnect."""
         with self._lock:
             self._steps = {step for step in self._steps if step.host != host}

@@ -30,11 +30,11 @@ from slurmpod.rehearsal.state import Journal
 
 
 class AutoResumeServer:
-    """The server that `srun --auto-resume=1` asks about a step that failed.
+    """The server that `srun --auto-resume=1` asks about a failed step.
 
-    The other side, and the conversation, is image_files/auto_resume.c. On HyperPod the cluster
-    agent of the controller answers; here all clusters of a network have this one. It answers on a
-    port of the loopback interface until it is closed.
+    The client and the protocol are in image_files/auto_resume.c. On HyperPod the controller's
+    cluster agent answers; here all clusters of a network share one server. It answers on a loopback
+    port until it is closed.
 
     `agent_of` finds the agent of a node's cluster.
     """
@@ -47,11 +47,11 @@ class AutoResumeServer:
         self._listener = Listener(listening, self._serve, name="auto-resume")
 
     def close(self) -> None:
-        """Answer nobody new; conversations end with those who began them. May be repeated."""
+        """Accept no more connections; open ones end when their clients do. May be repeated."""
         self._listener.close()
 
     def _serve(self, connection: socket.socket) -> None:
-        # An srun that ends, by itself or with its node, just goes.
+        # An srun that ends, by itself or with its node, just disconnects.
         with connection, contextlib.suppress(OSError, ClusterFailed, MachineFailed):
             lines = connection.makefile("r", encoding="utf-8")
             greeting = lines.readline().split()
@@ -86,13 +86,13 @@ def hyperpod(
     newest: Software | None = None,
     keeps_failed: bool = False,
 ) -> Iterator[HyperPod]:
-    """Be the platform of the rehearsal in `folder`; its nodes reach `aws` and nothing else.
+    """Run the platform of the rehearsal in `folder`; its nodes reach only `aws`.
 
-    `profile` says what HyperPod puts on them, until an update of the software brings the `newest`.
-    `database` is a server of the user's own that they reach, too. Steps of jobs are resumed for as
-    long as the block. See HyperPod about `keeps_failed`.
+    `profile` describes HyperPod's part of nodes until a software update installs the `newest`.
+    `database` is a user's server that they reach, too. Job steps are resumed while the block runs.
+    See HyperPod about `keeps_failed`.
 
-    Raises MachineFailed or OSError when the kernel refuses to let them.
+    Raises MachineFailed or OSError if the kernel refuses.
     """
     endpoint = f"http://{GATEWAY_ADDRESS}:{aws.port}"
     led = variables(endpoint=endpoint, account=aws.account, region=aws.region)
@@ -120,9 +120,9 @@ def hyperpod(
 def _connect(
     stack: ExitStack, platform: HyperPod, machines: Machines, aws: EmbeddedAws, profile: Profile
 ) -> None:
-    """Let machines of a network reach AWS, the cluster agent and their metadata, until the end.
+    """Connect a network's machines to AWS, the cluster agent and metadata, until the end.
 
-    The last two know the network that they are asked from: names and addresses alone do not tell.
+    The last two need to know the caller's network: names and addresses are not unique.
     """
     machines.open_door(aws.port)
     agent_of = partial(platform.health_agent_of, machines)

@@ -1,9 +1,9 @@
-"""slurm.conf as HyperPod writes it, and writes it again when nodes come and go; pure.
+"""slurm.conf as HyperPod writes it, and rewrites it when nodes are added or removed; pure.
 
-What its lines say is the profile's.
+The profile defines its lines.
 
 The strategies are those of SlurmConfigStrategy (developer guide, migration to the API): Overwrite
-replaces everything, Merge and Managed change HyperPod's own entries and keep what else is there.
+replaces everything, Merge and Managed change HyperPod's own entries and keep all others.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Controller:
 
 @dataclass(frozen=True)
 class SlurmNode:
-    """One node line: `ip-a-b-c-d`, its address, what it has, and its group's partition."""
+    """One node line: `ip-a-b-c-d`, its address, its resources, and its group's partition."""
 
     name: str
     address: str
@@ -45,15 +45,15 @@ class SlurmNode:
 
     @property
     def cpus(self) -> int:
-        """What Slurm schedules: all threads of all cores."""
+        """The CPUs that Slurm schedules: all threads of all cores."""
         return self.sockets * self.cores_per_socket * self.threads_per_core
 
 
 @dataclass(frozen=True)
 class SlurmLayout:
-    """All that slurm.conf says about one cluster; a partition may be without nodes.
+    """The contents of one cluster's slurm.conf; a partition may have no nodes.
 
-    `without_on_create` is where HyperPod sets the controllers up by itself.
+    `without_on_create` is whether HyperPod sets up the controllers by itself.
     """
 
     cluster_name: str
@@ -66,7 +66,7 @@ class SlurmLayout:
 def slurm_files(
     layout: SlurmLayout, conf: SlurmConf, *, with_nodes: bool = True
 ) -> Mapping[str, bytes]:
-    """Return every configuration file of the controller by its path; slurm.conf is the last."""
+    """Return the controller's configuration files by path, slurm.conf last."""
     lines = [
         *_first_lines(layout, conf),
         *([INCLUDE_ACCOUNTING] if _includes_accounting(layout, conf) else []),
@@ -85,7 +85,7 @@ def slurm_files(
 
 
 def partition_members(layout: SlurmLayout) -> Mapping[str, tuple[str, ...]]:
-    """Return the names of the nodes of each partition that a group names."""
+    """Return the node names of each partition that a group names."""
     return {
         partition: tuple(node.name for node in layout.nodes if node.partition == partition)
         for partition in layout.partitions
@@ -93,7 +93,7 @@ def partition_members(layout: SlurmLayout) -> Mapping[str, tuple[str, ...]]:
 
 
 def _first_lines(layout: SlurmLayout, conf: SlurmConf) -> Iterable[str]:
-    """Return what stands above the nodes; what names a controller stands once for each."""
+    """Return the lines above the nodes; a line about a controller is repeated for each."""
     hosts = [{"host": host.name, "address": host.address} for host in layout.controllers]
     more = dict(conf.more_with_gpus) if _has_gpus(layout) else {}
     more |= conf.more_without_on_create if layout.without_on_create else {}
@@ -140,7 +140,7 @@ def _values(node: SlurmNode) -> Mapping[str, str | None]:
 
 
 def _filled(words: Mapping[str, str], values: Mapping[str, str | None]) -> str:
-    """Return the words with the values in their places, without the words that lack theirs."""
+    """Return the words with their values filled in; words without a value are left out."""
     return " ".join(
         _word(key, _PLACE.sub(lambda place: values.get(place[1]) or place[0], text))
         for key, text in words.items()
@@ -152,7 +152,7 @@ _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
 def _word(key: str, text: str) -> str:
-    """Return `key=text`; a comment is its key alone."""
+    """Return `key=text`; for a comment, only the key."""
     return key if key.startswith("#") else f"{key}={text}"
 
 
@@ -168,10 +168,10 @@ _NODES = re.compile(r"\sNodes=\S+", re.IGNORECASE)
 
 
 def rewritten(current: str, wanted: str, strategy: str) -> str:
-    """Return the next text of a configuration file from its current text and from HyperPod's.
+    """Return the new text of a configuration file from its current text and HyperPod's.
 
-    Entries of nodes that are gone go, new ones come last; a partition that only the file has
-    stays, and what somebody added to an entry of HyperPod's, such as a time limit, does too.
+    Entries of removed nodes are removed, new ones are appended; partitions that only the file has
+    stay, and so do additions to HyperPod's entries, such as a time limit.
     """
     if strategy == OVERWRITE:
         return wanted
@@ -191,7 +191,7 @@ def rewritten(current: str, wanted: str, strategy: str) -> str:
 def partition_drift(current: str, expected: Mapping[str, tuple[str, ...]]) -> str:
     """Return how the partitions in slurm.conf differ from those expected; empty if they do not.
 
-    HyperPod does not look at any other difference.
+    HyperPod checks no other differences.
     """
     found = {}
     for line in current.splitlines():
@@ -208,7 +208,7 @@ def partition_drift(current: str, expected: Mapping[str, tuple[str, ...]]) -> st
 
 
 def _key(line: str) -> tuple[str, str] | None:
-    """Return which of HyperPod's entries a line is, None when it is somebody else's."""
+    """Return which of HyperPod's entries a line is, None if it is not one."""
     match = _ENTRY.match(line)
     if match is None:
         return None
@@ -217,7 +217,7 @@ def _key(line: str) -> tuple[str, str] | None:
 
 
 def _with_nodes_of(line: str, wanted: str) -> str:
-    """Return a partition's line with the nodes that are wanted now; other lines as they are."""
+    """Return a partition's line with its current nodes; other lines unchanged."""
     if _key(line) != _key(wanted) or "PartitionName" not in wanted:
         return line
     match = _NODES.search(wanted)

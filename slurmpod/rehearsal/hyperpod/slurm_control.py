@@ -1,4 +1,4 @@
-"""Slurm as HyperPod's agents see and steer it: through its commands, on a controller."""
+"""Slurm as HyperPod's agents see and control it: through its commands, on a controller."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from slurmpod.slurm.nodes import SlurmNode, read_nodes
 
 _RETURNS_BY_ITSELF = re.compile(r"^ReturnToService += 2$", re.MULTILINE)
 _COMMAND_SECONDS = 15
-"""A controller that is down makes Slurm's commands try again for long."""
+"""With a controller down, Slurm's commands retry for long."""
 _ALLOCATION_SECONDS = 10
-"""How long a job of ours waits for its node, on which somebody else's job may run for days."""
+"""How long our own job waits for its node, where another user's job may run for days."""
 _JOB_SECONDS = 60
-"""How long such a job may take, with its wait, on a machine that has much else to do."""
+"""How long such a job may take, including its wait, on a busy machine."""
 _SHOW_NODES = ("scontrol", "--oneliner", "show", "node")
 _UPDATES_FOLLOW = "updates:\n"
 _NODES_AND_UPDATES = f"""\
@@ -29,12 +29,12 @@ grep --no-messages {shlex.quote(slurmctld_log.UPDATES)} {slurmctld_log.SLURMCTLD
 """
 _MAINTENANCE = ("starttime=now", "duration=infinite", "users=root", "flags=maint,ignore_jobs")
 _NOT_YET = frozenset({"BeginTime", "None"})
-"""Why a requeued job waits; it is the latter until the scheduler has looked at the job again."""
+"""Why a requeued job waits; the second until the scheduler has checked the job again."""
 
 
 @dataclass(frozen=True)
 class Isolation:
-    """A reservation, a partition that only root sees, and a feature of the nodes there."""
+    """A reservation, a partition that only root sees, and a node feature."""
 
     reservation: str
     partition: str
@@ -42,7 +42,7 @@ class Isolation:
 
 
 class SlurmControl:
-    """Slurm as root sees it on one controller; everything raises ClusterFailed or MachineFailed."""
+    """Slurm as root on one controller; every method raises ClusterFailed or MachineFailed."""
 
     def __init__(self, machines: Machines, controller: str) -> None:
         self._machines = machines
@@ -53,28 +53,28 @@ class SlurmControl:
         return read_nodes(self._run(*_SHOW_NODES))
 
     def keeps_jobs_of_rebooted_nodes(self) -> bool:
-        """Whether a job goes on when a node of it registers after a boot that Slurm knew not of.
+        """Whether a job continues if one of its nodes registers after a boot unknown to Slurm.
 
-        Otherwise slurmctld sets that node down, and ends the job (slurm.conf(5), ReturnToService).
+        Otherwise slurmctld marks that node down and ends the job (slurm.conf(5), ReturnToService).
         """
         return _RETURNS_BY_ITSELF.search(self._run("scontrol", "show", "config")) is not None
 
     def nodes_and_updates(self) -> tuple[Mapping[str, SlurmNode], str]:
-        """Return all states, and what slurmctld's log says of changes that somebody made to nodes.
+        """Return all node states, and the node changes on request from slurmctld's log.
 
-        One command asks for both, because who watches asks every second.
+        One command returns both, because it runs every second.
         """
         printed = self._run("sh", "-c", _NODES_AND_UPDATES)
         nodes, _, updates = printed.partition(_UPDATES_FOLLOW)
         return read_nodes(nodes), updates
 
     def jobs_on(self, node: str) -> list[str]:
-        """Return the ids of the jobs that run on a node."""
+        """Return the ids of the running jobs on a node."""
         running = ("--noheader", "--format=%A", "--states=RUNNING")
         return self._run("squeue", *running, f"--nodelist={node}").split()
 
     def nodes_of(self, job_id: str) -> list[str]:
-        """Return the names of the nodes of a job that runs; none when it does not."""
+        """Return the node names of a running job; none if it does not run."""
         which = ("--noheader", "--format=%A %N", "--states=RUNNING")
         for line in self._run("squeue", *which).splitlines():
             running, names = line.split()
@@ -92,7 +92,7 @@ class SlurmControl:
         self._run("scontrol", "requeue", job_id)
 
     def isolate(self, node: str, place: Isolation) -> None:
-        """Keep jobs away from a node, but for those of root in that place."""
+        """Keep jobs off a node, except root's in that reservation and partition."""
         reserved = f"reservationname={place.reservation}"
         self._run_first_that_works(
             ["scontrol", "update", reserved, f"nodes+={node}"],
@@ -106,7 +106,7 @@ class SlurmControl:
         self._set_features(node, place.feature)
 
     def release(self, node: str, place: Isolation) -> None:
-        """Undo what `isolate` did; the reservation goes with its last node."""
+        """Undo `isolate`; the reservation is deleted with its last node."""
         self._set_features(node, "")
         self._run("scontrol", "update", f"partitionname={place.partition}", f"nodes-={node}")
         self._run_first_that_works(
@@ -115,10 +115,10 @@ class SlurmControl:
         )
 
     def run_on(self, node: str, script: str, place: Isolation) -> str:
-        """Run a script on an isolated node, as a job of root, and return what it prints.
+        """Run a script on an isolated node, as a job of root, and return its output.
 
-        Raises ClusterFailed, too, when other jobs leave no room there. A job that is given up ends
-        within the minute, and makes room for the next try.
+        Also raises ClusterFailed if other jobs leave no room there. A cancelled job ends within the
+        minute, and makes room for the next try.
         """
         where = (f"--reservation={place.reservation}", f"--partition={place.partition}")
         patience = ("--quiet", f"--immediate={_ALLOCATION_SECONDS}", "--time=1")
@@ -126,18 +126,18 @@ class SlurmControl:
         return self._run(*job, seconds=_JOB_SECONDS)
 
     def is_telling_nodes(self) -> bool:
-        """Whether slurmctld has messages to nodes, dead ones too, that may still arrive."""
+        """Whether slurmctld has pending messages to nodes, including dead ones."""
         return slurmctld_log.messages_are_under_way(self._run(slurmctld_log.MESSAGES_COMMAND))
 
     def is_ending_jobs(self) -> bool:
-        """Whether a job is being cleared away from its nodes, after which it may be requeued."""
+        """Whether a job is being removed from its nodes, after which it may be requeued."""
         return bool(self._run("squeue", "--noheader", "--format=%A", "--states=COMPLETING"))
 
     def start_requeued_jobs(self) -> None:
-        """Let jobs that Slurm took back start at once.
+        """Start the jobs that Slurm requeued at once.
 
-        They would wait for two minutes, until nothing of them can run any more; on HyperPod these
-        pass while the node is replaced. Not while `is_telling_nodes`: it may be their end.
+        They would wait for two minutes, until nothing of them can run any more; on HyperPod this
+        time passes while the node is replaced. Not while `is_telling_nodes`: messages may end them.
         """
         columns = ("--noheader", "--Format=JobID:|,Reason:|,RestartCnt:|")
         for line in self._run("squeue", *columns, "--states=PENDING").splitlines():

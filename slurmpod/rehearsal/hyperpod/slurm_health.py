@@ -1,6 +1,6 @@
-"""Events of Slurm's accounting daemon: those of clusters that are provisioned continuously.
+"""Health events of Slurm's accounting daemon, for clusters with continuous provisioning.
 
-Source: API reference, SlurmHealthMetadata. How often HyperPod looks is not known.
+Source: API reference, SlurmHealthMetadata. HyperPod's check interval is unknown.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from slurmpod.rehearsal.hyperpod.slurm_conf import SLURM_ETC
 
 LOOK_SECONDS = 3.0
 SAME_LOOKS = 2
-"""A daemon that is started again, as scripts do, is not unhealthy."""
+"""A daemon that is being restarted, as by scripts, is not unhealthy."""
 
 HEALTHY = "Healthy"
 _LOOK = f"""\
@@ -24,13 +24,13 @@ timeout 5 sacctmgr --noheader show cluster >/dev/null 2>&1 || {{ echo DbUnreacha
 systemctl is-enabled --quiet slurmdbd || {{ echo DaemonDisabled; exit; }}
 echo {HEALTHY}
 """
-"""It asks the daemon: whoever only knocked at the database would be shut out of it in the end."""
+"""It queries the daemon: MariaDB blocks a host after too many incomplete connections."""
 
 
 class SlurmHealth:
-    """Looks at slurmdbd, and tells when its health is another than before.
+    """Checks slurmdbd, and reports changes of its health.
 
-    Nothing is told until it was healthy for the first time.
+    Nothing is reported until it was healthy for the first time.
     """
 
     def __init__(self, run: ClusterRun) -> None:
@@ -40,7 +40,7 @@ class SlurmHealth:
         self._told = ""
 
     def look(self, controller: str) -> None:
-        """Look at the daemon on a controller if it is time; raises what its commands raise."""
+        """Check the daemon on a controller if it is due; raises what its commands raise."""
         if time.monotonic() < self._next_look or not self._run.cluster.settings.is_continuous:
             return
         self._next_look = time.monotonic() + LOOK_SECONDS

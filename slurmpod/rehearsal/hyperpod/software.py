@@ -1,4 +1,4 @@
-"""HyperPod's software on nodes: what it puts there, and what they boot from."""
+"""HyperPod's software on nodes, and the image they boot from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from slurmpod.platform_profiles.profile import Profile
 
 @dataclass(frozen=True)
 class Software:
-    """A generation of HyperPod's image; without `image` it is the one that all machines have."""
+    """A generation of HyperPod's image; without `image`, the default of all machines."""
 
     profile: Profile
     image: Path | None = None

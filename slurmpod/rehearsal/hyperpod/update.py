@@ -27,7 +27,7 @@ from slurmpod.rehearsal.nodes.errors import MachineFailed
 
 
 class Update:
-    """The change of one run's cluster to the groups that are desired."""
+    """The change of one run's cluster to the desired groups."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class Update:
         self._new: list[ClusterNode] = []
 
     def run(self, continuous: ContinuousProvisioning) -> None:
-        """Make the change and return when it is made; raises ClusterFailed after undoing it.
+        """Make the change and return when it is done; raises ClusterFailed after a rollback.
 
-        Under continuous provisioning it returns at once, and new nodes follow.
+        With continuous provisioning it returns at once, and new nodes follow.
         """
         run, cluster = self._run, self._run.cluster
         check_drift(run.machines, cluster, run.provisioning, run.profile.slurm_conf)
@@ -74,7 +74,7 @@ class Update:
         run.journal.note(cluster.name, "updated")
 
     def _check_controllers(self) -> None:
-        """Raise ClusterFailed for other controllers: slurmctld would have to start anew."""
+        """Raise ClusterFailed if controllers change: slurmctld would have to start from scratch."""
         name = self._provisioning.controller_group
         counts = {group.name: group.instance_count for group in self._desired}
         if name != self._run.provisioning.controller_group or counts[name] != len(
@@ -83,7 +83,7 @@ class Update:
             raise ClusterFailed("The rehearsal's platform cannot change a cluster's controllers.")
 
     def _adopt(self, surplus: Collection[ClusterNode]) -> None:
-        """Give the new nodes addresses; groups that go stay known until their nodes are gone."""
+        """Give the new nodes addresses; removed groups stay known until their nodes are gone."""
         run, cluster = self._run, self._run.cluster
         kept = {node.group for node in surplus} - {group.name for group in self._desired}
         cluster.groups = (*self._desired, *(self._before[name] for name in sorted(kept)))
@@ -96,7 +96,7 @@ class Update:
                 cluster.nodes.append(node)
 
     def _is_late(self, node: ClusterNode) -> bool:
-        """Return whether slurm.conf is to name a node only when its scripts have ended."""
+        """Return whether slurm.conf names a node only after its scripts have ended."""
         if self._run.cluster.settings.is_continuous or node.group in self._before:
             return False
         listed_late = self._run.profile.slurm_conf.new_groups_after_scripts
@@ -116,17 +116,17 @@ class Update:
         for node in self._new:
             run.remove(node)
         run.cluster.groups, run.bundles, run.provisioning = groups, bundles, provisioning
-        with contextlib.suppress(ClusterFailed, MachineFailed):  # Slurm may be what failed
+        with contextlib.suppress(ClusterFailed, MachineFailed):  # Slurm may have caused the failure
             self._run.tell_slurm()
 
 
 class SoftwareRollout:
     """One UpdateClusterSoftware: nodes get a root volume of the new software, batch by batch.
 
-    Controllers come first, alone: the others' scripts want Slurm to answer. A node that fails takes
-    all nodes that were begun back to the old software, which means a fresh root volume and the
-    scripts once more. The old software is the newest one where the rehearsal has no other: then
-    what fails for a reason of its own fails again.
+    Controllers come first, alone: the others' scripts need Slurm to answer. A failed node rolls
+    all started nodes back to the old software, with a new root volume and another run of the
+    scripts. If the rehearsal has no other, the old software is the newest one: then a failure not
+    caused by the software occurs again.
     Source: developer guide, "Update the SageMaker HyperPod platform software of a cluster".
     """
 
@@ -136,7 +136,7 @@ class SoftwareRollout:
         self._renewed_before = set(run.renewed_groups)
 
     def run(self) -> None:
-        """Update all nodes and return; raises ClusterFailed after going back."""
+        """Update all nodes and return; raises ClusterFailed after a rollback."""
         begun: list[ClusterNode] = []
         self._run.renewed_groups.update(self._update.groups)
         self._tell("InProgress")
@@ -168,7 +168,7 @@ class SoftwareRollout:
                 return
 
     def _nodes(self) -> list[ClusterNode]:
-        """Return the nodes to update; those that are just coming up have the new software."""
+        """Return the nodes to update; nodes that are being created have the new software."""
         return [
             node
             for node in list(self._run.cluster.nodes)
@@ -186,10 +186,10 @@ class SoftwareRollout:
             yield others[first : first + length]
 
     def _make_known(self) -> None:
-        """Let the nodes that stayed register with a controller that has forgotten them.
+        """Let the remaining nodes register with a controller that has lost its state.
 
-        A slurmctld without its state holds nodes of state CLOUD for switched off until they do. A
-        node whose slurmd does not start again is left as it is: the update is not of its group.
+        Without its state, slurmctld considers CLOUD nodes powered down until they do. A node
+        whose slurmd does not restart is left unchanged: the update does not cover its group.
         """
         run = self._run
         if not any(node.group in self._update.groups for node in run.controllers):
@@ -207,13 +207,13 @@ class SoftwareRollout:
         self._tell("RollbackInProgress")
         run.cluster.status = "RollingBack"
         run.cluster.tell(state_change(run.cluster))
-        run.journal.note(run.cluster.name, f"the software goes back: {failure}")
+        run.journal.note(run.cluster.name, f"the software is rolled back: {failure}")
         for batch in self._batches(begun, self._update.rollback_batch):
             try:
                 together([partial(run.renew, node) for node in batch], _let_others_end)
             except ClusterFailed:
                 succeeded = False
-        with contextlib.suppress(MachineFailed):  # they may be what failed
+        with contextlib.suppress(MachineFailed):  # they may have caused the failure
             self._make_known()
         self._tell("RollbackComplete" if succeeded else "Failed")
         for group in self._update.groups:
@@ -224,4 +224,4 @@ class SoftwareRollout:
 
 
 def _let_others_end() -> None:
-    """Do nothing: a node that fails is no reason to leave others half updated."""
+    """Do nothing: a failed node must not leave others half updated."""

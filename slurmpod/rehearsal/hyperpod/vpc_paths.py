@@ -1,9 +1,8 @@
-"""Connections of nodes that their VPC stops: packets are lost, and mounts time out.
+"""Connections of nodes that their VPC blocks: packets are lost, and mounts time out.
 
-The same graph that `slurmpod preflight` asks is asked when a node boots. Only what nodes need is
-asked for: file systems, servers of RDS, and the ports of Slurm, srun and SSH on other nodes. Lost
-packets are real: the node's kernel sends them to a hardware address that nobody has, as if AWS had
-dropped them.
+When a node boots, the same graph is evaluated as by `slurmpod preflight`, only for what nodes need:
+file systems, RDS servers, and the ports of Slurm, srun and SSH on other nodes. Packets are really
+lost: the node's kernel sends them to an unused hardware address, as if AWS had dropped them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from slurmpod.rehearsal.nodes.machines import Machines
 
 LUSTRE_PORT, NFS_PORT = 988, 2049
 FROM_LUSTRE = (1018, 1023)
-"""The ports from which Lustre connects (FSx for Lustre user guide, security groups)."""
+"""The source ports of Lustre (FSx for Lustre user guide, security groups)."""
 
 SLURMCTLD_PORT, SLURMD_PORT, SLURMDBD_PORT = 6817, 6818, 6819
 SSH_PORT = 22
@@ -33,7 +32,7 @@ _FROM_ITS_LIKE = f" sport {EPHEMERAL[0]}-{EPHEMERAL[1]}"
 """Replies of services come from lower ports."""
 
 UNREACHED = "/run/machine/unreached"
-"""The names of file systems whose mounts time out, one a line; the mount helpers read it."""
+"""The names of file systems whose mounts time out, one per line; the mount helpers read it."""
 
 _BEGIN = f"""\
 port=$(ip -oneline route show default | sed 's/.* dev \\([^ ]*\\).*/\\1/')
@@ -45,7 +44,7 @@ ip neighbour replace {_NOBODY} lladdr {_NOWHERE} dev "$port" nud permanent
 
 @dataclass(frozen=True)
 class Server:
-    """What nodes connect to; `name` is how scripts call it, `what` how people do."""
+    """A server that nodes connect to; `name` is for matching scripts, `what` for messages."""
 
     what: str
     name: str
@@ -53,24 +52,24 @@ class Server:
     port: int
     replies: tuple[int, int] = EPHEMERAL
     for_all: bool = True
-    """Whether all nodes connect, or controllers only."""
+    """Whether all nodes connect, or only controllers."""
 
     last_port: int = 0
     """The end of a range of ports that are lost together; 0 for a single one.
 
-    srun takes any port above those of services. The node's kernel knows no connections, and would
-    lose replies, too: both ways are lost, or none.
+    srun uses any port above those of services. The node's kernel does not track connections, and
+    would lose replies, too: both directions are lost, or none.
     """
 
     @property
     def ports(self) -> str:
-        """The ports, as `ip rule` takes them."""
+        """The ports in the format of `ip rule`."""
         return f"{self.port}-{self.last_port}" if self.last_port else f"{self.port}"
 
 
 @dataclass(frozen=True)
 class Lost:
-    """A connection that something stops, with the reason; `is_needed` by whatever node it is."""
+    """A blocked connection, with the reason; `is_needed` if every node needs it."""
 
     server: Server
     why: str
@@ -78,20 +77,20 @@ class Lost:
 
     @property
     def message(self) -> str:
-        """A sentence for people."""
+        """The sentence for users."""
         return f"it does not reach {self.server.what} at tcp {self.server.ports}: {self.why}"
 
 
 @dataclass(frozen=True)
 class VpcPaths:
-    """The VPC of a cluster and the servers in it, as they were when somebody looked."""
+    """The VPC of a cluster and the servers in it, at one point in time."""
 
     graph: Graph = field(default_factory=Graph)
     servers: tuple[Server, ...] = ()
 
     @classmethod
     def of(cls, gateway: Gateway, cluster: Cluster) -> VpcPaths:
-        """Look at the VPC of a cluster that has nodes."""
+        """Evaluate the VPC of a cluster that has nodes."""
         vpc_id = next(each.interface.vpc_id for each in cluster.nodes if each.interface)
         files, databases = gateway.shared_file_systems(), gateway.database_servers()
         wanted = [*(id_ for each in files for id_ in each.interfaces)]
@@ -104,7 +103,7 @@ class VpcPaths:
     def lost(
         self, cluster: Cluster, controllers: Sequence[ClusterNode], node: ClusterNode
     ) -> tuple[Lost, ...]:
-        """Return the connections of a node that are stopped."""
+        """Return the blocked connections of a node."""
         source = _interface(cluster, node)
         if source is None:
             return ()
@@ -140,13 +139,13 @@ def _of_databases(graph: Graph, databases: Sequence[DatabaseServer]) -> Iterator
 
 
 def _here(graph: Graph, interfaces: Sequence[str]) -> Iterator[Interface]:
-    """Yield those of the interfaces that are in the VPC: others are not judged."""
+    """Yield the interfaces that are in the VPC: others are not evaluated."""
     known = (graph.interfaces[each] for each in interfaces if each in graph.interfaces)
     return (each for each in known if each.subnet in graph.subnets)
 
 
 def _interface(cluster: Cluster, node: ClusterNode) -> Interface | None:
-    """Return a node's interface as it is in the graph; None when its node is leaving."""
+    """Return a node's interface in the graph; None if its node is being removed."""
     if node.interface is None:
         return None
     groups = cluster.group(node.group).vpc_config.security_group_ids
@@ -169,7 +168,7 @@ def _of_nodes(
 
 
 def lose(machines: Machines, hostname: str, lost: Sequence[Lost]) -> None:
-    """Have a node lose these connections and no others; raises ClusterFailed."""
+    """Make a node lose these connections and no others; raises ClusterFailed."""
     rules = "".join(
         f"ip rule add {_RULE} to {each.server.interface.address} ipproto tcp"
         f"{_FROM_ITS_LIKE if each.server.last_port else ''}"
@@ -181,7 +180,7 @@ def lose(machines: Machines, hostname: str, lost: Sequence[Lost]) -> None:
 
 
 def messages(lost: Sequence[Lost]) -> tuple[str, ...]:
-    """Return what people are told, once for a server that has several interfaces."""
+    """Return the messages for users, one for a server with several interfaces."""
     return tuple(dict.fromkeys(each.message for each in lost))
 
 

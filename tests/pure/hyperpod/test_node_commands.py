@@ -21,6 +21,6 @@ class Machines:
 def test_a_script_that_hangs_is_a_failure_like_any_other() -> None:
     machines: Any = Machines()
     with pytest.raises(
-        ClusterFailed, match="ip-10-0-0-5: this did not end within 60 s: sleep infinity"
+        ClusterFailed, match="ip-10-0-0-5: command timed out after 60 s: sleep infinity"
     ):
         run_script(machines, "ip-10-0-0-5", "sleep infinity")

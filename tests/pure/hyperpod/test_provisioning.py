@@ -58,7 +58,7 @@ class TestReadProvisioning:
         assert read_provisioning(bundle(fsx_dns_name="fs-1.fsx"), GROUPS).mounts == ()
 
     def test_missing_file_fails_the_cluster(self) -> None:
-        with pytest.raises(ClusterFailed, match="is missing beside"):
+        with pytest.raises(ClusterFailed, match="is missing from"):
             read_provisioning({"on_create.sh": b""}, GROUPS)
 
     @pytest.mark.parametrize(
