@@ -1,11 +1,11 @@
-"""Patches of moto's RDS, so that database servers are what they are on AWS.
+"""Patches of moto's RDS, so that database servers behave as on AWS.
 
-- A server has a network interface in a subnet of its group, which blocks what it stands on and has
-  the address at which a rehearsal's MariaDB answers. Its groups cannot be deleted under it.
-- A subnet group covers two zones. A modified one is still there.
-- Storage never shrinks, and has a limit with room to grow.
-- RDS makes every password, for the user that was asked for, of the characters that it uses; a
-  rotation makes another one, at once.
+- A server has a network interface in a subnet of its group, which blocks the deletion of subnet and
+  security groups and has the address of a rehearsal's MariaDB. Groups in use cannot be deleted.
+- A subnet group covers two zones. A modified one is kept.
+- Storage never shrinks, and its limit leaves room to grow.
+- RDS generates every password, for the requested user, from RDS's character set; a rotation
+  replaces it at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from embedded_aws.moto_network import wrap
 
 INTERFACE_DESCRIPTION = "RDSNetworkInterface"
-"""What EC2 shows for the interfaces of RDS."""
+"""The requester that EC2 shows for the interfaces of RDS."""
 
 _ZONES = 2
 _LEAST_GROWTH = 1.1
@@ -27,11 +27,11 @@ _PASSWORD_LENGTH = 28
 _PASSWORD_CHARACTERS = "".join(
     c for c in string.ascii_letters + string.digits + string.punctuation if c not in "/'\"@"
 )
-"""Printable ASCII characters but four (RDS API reference, CreateDBInstance, MasterUserPassword)."""
+"""Printable ASCII except four (RDS API reference, CreateDBInstance, MasterUserPassword)."""
 
 
 def patch_databases() -> None:
-    """Apply the patches; doing so again changes nothing."""
+    """Apply the patches; idempotent."""
     from moto.rds.models import MasterUserSecret, RDSBackend
 
     MasterUserSecret._generate_secret_string = _secret_string  # type: ignore[assignment,method-assign]  # noqa: SLF001

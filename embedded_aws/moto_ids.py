@@ -1,9 +1,9 @@
-"""Patches of moto, so that its ids come from `ids`: by the seed, or chosen.
+"""Patches of moto, so that its ids come from `ids`: derived from the seed, or chosen.
 
-All of moto draws from one random number generator. It is seeded anew for every request, by the
-operation and how often that was called, so that neither polling nor work side by side changes the
-ids of what is made. What services make when they are first used, such as the default VPC, has ids
-by the seed alone.
+All of moto draws from one random number generator. It is seeded again for every request, from the
+operation and the number of its calls, so that neither polling nor concurrent requests change the
+ids of created resources. Resources that services create at first use, such as the default VPC, have
+ids derived from the seed alone.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _GENERATORS = (
     (IMAGE, "moto.ec2.models.amis", "random_ami_id"),
     (KEY, "moto.kms.models", "generate_key_id"),
 )
-"""By kind of id, the module that looks the generator up and the generator's name."""
+"""By kind of id, the module that uses the generator and the generator's name."""
 
 _ACTION = re.compile(rb"(?:^|&)Action=(\w+)")
 
 
 def patch_ids() -> None:
-    """Apply the patches; doing so again changes nothing."""
+    """Apply the patches; idempotent."""
     from moto.ec2.models import EC2Backend
     from moto.iam.models import IAMBackend
     from moto.secretsmanager.utils import SecretsManagerSecretIdentifier
@@ -47,14 +47,14 @@ def patch_ids() -> None:
 
 
 def seed_request(service: str, environ: dict[str, Any]) -> None:
-    """Seed moto's generator for a request, which it answers next."""
+    """Seed moto's generator for the request that it answers next."""
     from moto.moto_api._internal import mock_random
 
     mock_random.seed(ids.next_seed(f"{service} {_operation(environ)}"))
 
 
 def _operation(environ: dict[str, Any]) -> str:
-    """Return what tells an operation from others: a header, a form's action, or the address."""
+    """Return what identifies an operation: a header, a form's action, or the path."""
     target = environ.get("HTTP_X_AMZ_TARGET")
     if target:
         return str(target)
@@ -78,7 +78,7 @@ def _secret_arn(original: Callable[..., str], identifier: Any, *args: Any, **kwa
 
 
 def _begin(original: Callable[..., None], backend: Any, region: str, account_id: str) -> None:
-    """Make a service of a region, and leave the generator as it was."""
+    """Create a service of a Region without changing the generator's state."""
     from moto.moto_api._internal import mock_random
 
     state = mock_random.getstate()

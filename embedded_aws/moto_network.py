@@ -1,15 +1,15 @@
-"""Patches of moto's EC2, so that addresses, endpoints and flow logs are what they are on AWS.
+"""Patches of moto's EC2, so that addresses, endpoints and flow logs behave as on AWS.
 
-- Every network interface has an address of its own subnet that was free and that AWS does not
-  keep. moto takes any at random, also taken ones; for NAT gateways and VPC endpoints even one of
-  anywhere. Unless told which, EC2 here takes the highest, so that nodes, which ask for the lowest,
+- Every network interface gets a free address of its subnet that AWS does not reserve. moto chooses
+  at random, even addresses in use, and for NAT gateways and VPC endpoints even outside the subnet.
+  Without a requested address, EC2 here takes the highest, so that nodes, which ask for the lowest,
   have the same addresses whatever else is in their subnet.
 - The interfaces of an interface endpoint have its security groups and follow its subnets; the
   routes of a gateway endpoint follow its route tables; a deleted endpoint is gone.
 - Flow logs may go to a folder of a bucket.
 
-A question for the endpoint service of S3 is answered at once. For the list of all of them moto
-loads eleven of its services, which takes more than any other request.
+A request for the endpoint service of S3 is answered directly. To list all endpoint services, moto
+loads eleven of its services, which takes longer than any other request.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from itertools import islice
 from typing import Any
 
 _KEPT_AT_THE_START = 4
-"""The network's own address and those for router, DNS and later use; the last one, the broadcast
-address, is kept too (VPC user guide, Subnet sizing)."""
+"""Network address, router, DNS and one for future use; the last address, the broadcast address, is
+reserved too (VPC user guide, Subnet sizing)."""
 
 
 def patch_network() -> None:
-    """Apply the patches; doing so again changes nothing."""
+    """Apply the patches; idempotent."""
     from moto.ec2.models import nat_gateways, vpcs
     from moto.ec2.models.elastic_network_interfaces import NetworkInterfaceBackend
     from moto.ec2.models.flow_logs import FlowLogsBackend
@@ -42,12 +42,12 @@ def patch_network() -> None:
 
 
 def usable_addresses(block: IPv4Network) -> range:
-    """Return the addresses of a subnet that AWS leaves to its users, as numbers."""
+    """Return the addresses of a subnet that AWS does not reserve, as numbers."""
     return range(int(block.network_address) + _KEPT_AT_THE_START, int(block.broadcast_address))
 
 
 def wrap(backend: type, name: str, replacement: Callable[..., Any]) -> None:
-    """Replace a method of moto by `replacement`, which gets the original as its first argument."""
+    """Replace a method of moto with `replacement`, which gets the original as first argument."""
     original = getattr(getattr(backend, name), "__wrapped__", getattr(backend, name))
 
     @wraps(original)
@@ -135,13 +135,13 @@ def _endpoint_services(
         return original(ec2, service_names=service_names, region=region, **more)
     finally:
         vpcs.IMPLEMENTED_ENDPOINT_SERVICES = every
-        del known[region]  # not the list of all
+        del known[region]  # not the complete list
 
 
 def _modify_endpoint(
     original: Callable[..., Any], ec2: Any, vpc_id: str, *args: Any, **kwargs: Any
 ) -> None:
-    """Change an endpoint, whose id moto calls `vpc_id`."""
+    """Modify an endpoint, whose id moto calls `vpc_id`."""
     original(ec2, vpc_id, *args, **kwargs)
     (endpoint,) = ec2.describe_vpc_endpoints([vpc_id])
     _follow(ec2, endpoint)
@@ -156,7 +156,7 @@ def _delete_endpoints(
 
 
 def _follow(ec2: Any, endpoint: Any) -> None:
-    """Make an endpoint's interfaces or routes those that its subnets or route tables call for."""
+    """Update an endpoint's interfaces or routes to match its subnets or route tables."""
     if str(endpoint.vpc_endpoint_type).lower() == "interface":
         _follow_subnets(ec2, endpoint)
     else:

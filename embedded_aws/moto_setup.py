@@ -1,27 +1,27 @@
-"""moto, held to the one version, the settings and the patches that the embedded AWS relies on.
+"""The moto version, settings and patches that the embedded AWS relies on.
 
-moto's server takes a function that makes each service's application; there CloudFormation,
-SageMaker and FSx are exchanged for the embedded ones, so those need no patch. The settings:
+moto's server takes a function that creates each service's application; it returns the embedded
+CloudFormation, SageMaker and FSx, so those need no patch. The settings:
 
-- every request is for the one account, whatever credentials it carries (an own header of moto);
-- the policies that AWS manages exist, so that a role with a misspelled policy ARN fails;
-- no default AMIs, whose loading takes time and which nothing here starts.
+- every request is for the same account, regardless of its credentials (a header of moto);
+- the AWS managed policies exist, so that a role with a misspelled policy ARN fails;
+- no default AMIs: loading them takes time, and nothing here starts them.
 
 The patches of EC2 are in `moto_network`, those of RDS in `moto_databases`, those of IAM in
 `moto_users`, and those of SNS at the end. CloudWatch Logs gets the two operations that give a log
 group another key, and FilterLogEvents the prefix of names. The others are of S3's buckets:
 
-- moto denies what a statement of a bucket policy denies anybody, whomever it names and whether or
-  not its condition holds. `enforcement` has judged by these policies before moto sees a request, so
-  moto does not judge again; GetBucketPolicy still returns them.
+- moto applies a Deny statement of a bucket policy to every caller, whichever principal it names and
+  whether or not its condition holds. `enforcement` has evaluated these policies before moto sees a
+  request, so moto does not evaluate them again; GetBucketPolicy still returns them.
 - moto accepts server access logging only once the log bucket's policy allows it. In the CDK's
   templates (flag serverAccessLogsUseBucketPolicy) the logging bucket comes first, because the
   policy refers to it, and AWS takes them in that order.
 
-Three more save time. When everything is forgotten, moto makes each service anew, for a tenth of a
-second or two: the next request does that, too. For each request, moto lists the methods of a
-service: once is enough. For each route, werkzeug compiles a function that builds URLs, which nobody
-calls here.
+Three more save time. On a reset, moto creates each service again, which takes a tenth of a second
+or two, although the next request does that, too. For each request, moto lists the methods of a
+service: once is enough. For each route, werkzeug compiles a function that builds URLs, which is
+never called here.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _SETTINGS = {
 
 
 class WrongMotoVersion(Exception):
-    """Another moto is installed than the embedded AWS was built on."""
+    """The installed moto is not the version that the embedded AWS requires."""
 
 
 def require_moto_version() -> None:
@@ -64,7 +64,7 @@ def require_moto_version() -> None:
 
 
 def moto_settings() -> dict[str, str]:
-    """Return the environment variables that moto has to see, before it is imported."""
+    """Return the environment variables to set before moto is imported."""
     return dict(_SETTINGS)
 
 
@@ -102,7 +102,7 @@ def _builds_nothing(rule: Rule, **values: Any) -> NoReturn:
 
 
 class _MatchingRule(Rule):
-    """A route that finds who answers at a URL, and builds no URLs."""
+    """A route that matches URLs but does not build them."""
 
     _compile_builder = _no_builder
 
@@ -114,14 +114,14 @@ class _Routed(Flask):
 
 
 def forget_everything() -> None:
-    """Empty all of moto's services, which live once per process."""
+    """Reset all of moto's services, which exist once per process."""
     from moto.core.base_backend import BackendDict
 
     BackendDict.reset()
 
 
 def _forget(backend: Any) -> None:
-    """Empty a service, which nobody asks again: moto's dictionaries of services forget it, too."""
+    """Reset a service and remove it from moto's dictionaries: it is not used again."""
     vars(backend).clear()
 
 
@@ -136,16 +136,16 @@ def _logs_are_accepted(target_bucket: Any, target_prefix: str | None) -> bool:  
 
 
 def _associate_kms_key(response: Any) -> str:
-    """Set the key of a log group to the one of the request, or to none."""
+    """Set or remove the key of a log group."""
     group = response.logs_backend.groups[response._get_param("logGroupName")]  # noqa: SLF001
     group.kms_key_id = response._get_param("kmsKeyId")  # noqa: SLF001
     return "{}"
 
 
 def _filter_log_events(original: Callable[[Any], str], response: Any) -> str:
-    """Search the streams whose names begin as asked for; moto knows whole names only.
+    """Search the streams with the requested name prefix; moto supports whole names only.
 
-    Events of all streams come in the order of time, whatever `interleaved` says, and a group may be
+    Events of all streams are sorted by time, regardless of `interleaved`, and a group may be
     named by its ARN (CloudWatch Logs API reference, FilterLogEvents).
     """
     from moto.logs.exceptions import InvalidParameterException
@@ -172,7 +172,7 @@ WEB = ("http", "https")
 
 
 def patch_topics() -> None:
-    """Let messages go to queues and to this computer; doing so again changes nothing."""
+    """Restrict the delivery of messages to queues and this computer; idempotent."""
     from moto.sns.models import Subscription
 
     if hasattr(Subscription.publish, "moto_publish"):

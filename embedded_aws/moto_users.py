@@ -1,4 +1,4 @@
-"""Patches of moto's IAM: users have permissions boundaries, which moto keeps for roles alone."""
+"""Patches of moto's IAM: permissions boundaries of users, which moto supports for roles only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from embedded_aws.moto_network import wrap
 
 
 def patch_users() -> None:
-    """Apply the patches; doing so again changes nothing."""
+    """Apply the patches; idempotent."""
     from moto.core.serialize import never_return
     from moto.iam.models import Role, User
     from moto.iam.responses import IamResponse
@@ -24,7 +24,7 @@ def patch_users() -> None:
 
 
 def _create_user(original: Callable[..., Any], response: Any) -> Any:
-    """Make a user with its boundary, and none if there is no such policy."""
+    """Create a user with its boundary; fails if the policy does not exist."""
     boundary = response._get_param("PermissionsBoundary")  # noqa: SLF001
     if boundary:
         response.backend.get_policy(boundary)

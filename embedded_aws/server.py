@@ -1,4 +1,4 @@
-"""The embedded AWS: one account on one loopback port, gone without a trace when it is closed."""
+"""The embedded AWS: one account on one loopback port, which leaves no trace when it is closed."""
 
 from __future__ import annotations
 
@@ -59,17 +59,16 @@ _one_per_process = threading.Lock()
 
 
 class AlreadyRunning(Exception):
-    """There is an embedded AWS in this process already; moto's services live once per process."""
+    """An embedded AWS already runs in this process; moto's services exist once per process."""
 
 
 class EmbeddedAws:
-    """An AWS of one account; `region` is the one that tools use unless told otherwise.
+    """An AWS of one account; `region` is the default Region of tools.
 
-    The port is taken at once, so that `endpoint` is known before anything answers there. Two with
-    the same `seed` and the same calls give the same ids.
-    `quotas` are what the account has otherwise than AWS gives at first.
-    `instance_types` are the facts by which requests for clusters are judged; `node_host` is the
-    name at which the nodes of clusters reach this computer. Raises PortInUse or WrongMotoVersion.
+    The port is reserved immediately, so that `endpoint` is known before the server starts. The same
+    `seed` and the same calls yield the same ids. `quotas` are values that differ from AWS's
+    defaults. `instance_types` are facts used to check cluster requests; `node_host` is the name at
+    which cluster nodes reach this computer. Raises PortInUse or WrongMotoVersion.
     """
 
     def __init__(
@@ -100,31 +99,32 @@ class EmbeddedAws:
 
     @property
     def port(self) -> int:
-        """The port of this computer's loopback interface at which all services answer."""
+        """The port of the loopback interface that serves all services."""
         return self._server.port
 
     @property
     def endpoint(self) -> str:
-        """The address of every service, such as `http://127.0.0.1:41234`.
+        """The URL of every service, such as `http://127.0.0.1:41234`.
 
-        No name: SDKs would put those of buckets in front of it, and few machines know *.localhost.
+        It has an address instead of a name, because SDKs would prefix a name with that of the
+        bucket, and few machines resolve *.localhost.
         """
         return f"http://{_HOST}:{self.port}"
 
     def environment(self) -> dict[str, str]:
-        """Return the variables that lead AWS tools here.
+        """Return the variables that point AWS tools here.
 
-        Give subprocesses `isolated_environment(os.environ, aws.environment())`: what the user's
-        own environment says about AWS has to go, too.
+        Give subprocesses `isolated_environment(os.environ, aws.environment())`, which also removes
+        the AWS variables of the user's environment.
         """
         return variables(endpoint=self.endpoint, account=self.account, region=self.region)
 
     def start(self, platform: ClusterPlatform, workspaces: Workspaces | None = None) -> None:
-        """Begin to answer, with clusters made by `platform`; raises AlreadyRunning.
+        """Start the server, with clusters created by `platform`; raises AlreadyRunning.
 
-        Without `workspaces` there is nothing behind the addresses of Prometheus workspaces.
+        Without `workspaces`, no server answers at the addresses of Prometheus workspaces.
 
-        From now on this process is isolated, too: its environment leads nowhere but here.
+        From now on this process is isolated, too: its environment points only here.
         """
         if not _one_per_process.acquire(blocking=False):
             raise AlreadyRunning("An embedded AWS is already running in this process: close() it")
@@ -138,7 +138,7 @@ class EmbeddedAws:
         self._open.callback(WarmUp(self.clients()).close)
 
     def close(self) -> None:
-        """Stop answering and forget everything; may be called again."""
+        """Stop the server and delete all state; may be called again."""
         self._open.close()
 
     def __enter__(self) -> Self:
@@ -155,7 +155,7 @@ class EmbeddedAws:
         self.close()
 
     def clients(self, region: str | None = None) -> Clients:
-        """Return boto3 clients of the embedded AWS, by default in its own region."""
+        """Return boto3 clients of the embedded AWS, by default in its Region."""
         region = region or self.region
         with self._clients_lock:
             if region not in self._clients:
@@ -169,7 +169,7 @@ class EmbeddedAws:
             return self._clients[region]
 
     def _answer_directly(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
-        """Answer what this process asks itself; nothing before the start and after the end."""
+        """Answer requests of this process directly, but not before the start or after the end."""
         calls = self._direct_calls
         return calls.answer(request) if calls else None
 
@@ -177,7 +177,7 @@ class EmbeddedAws:
         self._direct_calls = None
 
     def _serve(self, platform: ClusterPlatform, workspaces: Workspaces | None) -> None:
-        # moto takes 0.3 s to import and looks at the environment when it is
+        # moto takes 0.3 s to import and reads the environment when it is
         from embedded_aws.application import QuietRequestHandler, application
         from embedded_aws.data_channels import DataChannels
         from embedded_aws.direct_calls import DirectCalls
@@ -231,7 +231,7 @@ class PortInUse(Exception):
 
 
 class LoopbackServer:
-    """Owns a port of 127.0.0.1 from the start; without a number the kernel chooses a free one."""
+    """Holds a port of 127.0.0.1 from the start; by default a free one that the kernel chooses."""
 
     def __init__(self, port: int | None) -> None:
         self._socket = _bind(port)
@@ -244,7 +244,7 @@ class LoopbackServer:
         return int(self._socket.getsockname()[1])
 
     def serve(self, application: Any, handler: type[WSGIRequestHandler]) -> None:
-        """Begin to answer requests with a WSGI application, each in a thread of its own."""
+        """Start to serve a WSGI application, with a separate thread for each request."""
         self._server = make_server(
             _HOST,
             self.port,
@@ -259,7 +259,7 @@ class LoopbackServer:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop answering and free the port."""
+        """Stop the server and free the port."""
         if self._server is not None and self._thread is not None:
             self._server.shutdown()
             self._thread.join()
@@ -273,7 +273,7 @@ def _bind(port: int | None) -> socket.socket:
     except OSError as error:
         raise PortInUse(
             f"Port {port} of {_HOST} is not free ({error.strerror}). "
-            "Choose another port, leave it out to have a free one chosen, or end the program that "
+            "Choose another port, omit it to use any free one, or stop the program that "
             f"uses it; `ss -ltnp sport = :{port}` shows which."
         ) from error
 
@@ -289,9 +289,9 @@ class WarmUp:
         self._thread.start()
 
     def close(self) -> None:
-        """End after the call that is under way.
+        """Stop after the current call.
 
-        A service must not load when this process is no longer isolated: it would read the user's
+        A service must not load after this process is no longer isolated: it would read the user's
         profile.
         """
         self._ended.set()

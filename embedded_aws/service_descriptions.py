@@ -1,7 +1,7 @@
-"""botocore's descriptions of services, which its sessions share here: each is found and read once.
+"""botocore's service descriptions, shared by all sessions: each is found and read once.
 
-botocore keeps them for each session, and moto makes a session for each of its services: reading
-them anew was a third of all that an embedded AWS did, and looking for them a tenth of the rest.
+botocore caches them per session, and moto creates a session for each of its services: reading them
+again took a third of the embedded AWS's time, and finding them a tenth of the rest.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import Any
 from botocore.loaders import JSONFileLoader, Loader
 
 _CHANGED_BY_CLIENTS = "s3"
-"""The service whose client changes what it reads: it takes the bucket out of the paths."""
+"""The service whose client modifies its description: it removes the bucket from the paths."""
 
 _find_services = Loader.list_available_services
 
 
 def read_once() -> None:
-    """Let all sessions that are made from now on share what they read; may be repeated."""
+    """Let all new sessions share the files they read; idempotent."""
     Loader.FILE_LOADER_CLASS = _ReadOnce
     Loader.list_available_services = _services  # type: ignore[assignment,method-assign]
 
 
 class _ReadOnce(JSONFileLoader):
-    """Gives every session of this process the same objects, which sessions only look at."""
+    """Returns the same objects to every session of this process; sessions only read them."""
 
     def load_file(self, file_path: str) -> Any:
-        """Return the content of a JSON file, None when there is none; `file_path` lacks .json."""
+        """Return the content of a JSON file, or None if it is missing; `file_path` lacks .json."""
         if _CHANGED_BY_CLIENTS in PurePath(file_path).parts:
             return super().load_file(file_path)
         return _content(file_path)
@@ -40,7 +40,7 @@ def _content(file_path: str) -> Any:
 
 
 def _services(loader: Loader, type_name: str) -> list[str]:
-    """Return the services that have a file of this type: botocore looks into 400 folders."""
+    """Return the services that have a file of this type; botocore searches 400 folders."""
     return list(_services_in(tuple(loader.search_paths), type_name))
 
 

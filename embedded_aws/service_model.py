@@ -1,7 +1,7 @@
-"""Plain data against the model of an AWS API: required members, types, lengths, patterns, enums.
+"""Checks of plain data against an AWS API model: required members, types, lengths, patterns, enums.
 
-A model is what AWS publishes for its SDKs, as plain data: shapes by their names, of which each says
-type, members and limits. Nothing here reads one or needs an SDK. Pure.
+A model is the one that AWS publishes for its SDKs, as plain data: shapes by name, each with type,
+members and limits. Nothing here loads one or needs an SDK. Pure.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "structure": (dict,),
 }
-"""What each type of a model is in Python; timestamps have too many forms to be checked."""
+"""The Python type of each model type; timestamps have too many forms to check."""
 
 
 class Violation(NamedTuple):
-    """A value that the model does not allow; `path` are members and, for lists, indexes from 0.
+    """A value that the model does not allow; `path` has members and, for lists, indexes from 0.
 
-    `shape` is the name of the violated shape, `constraint` is in the words of AWS. `value` is None
-    where a member is missing.
+    `shape` is the name of the violated shape, `constraint` is AWS's wording. `value` is None if a
+    member is missing.
     """
 
     path: tuple[str | int, ...]
@@ -41,7 +41,7 @@ class Violation(NamedTuple):
 def violations(
     shapes: Mapping[str, Any], name: str, value: Any, path: tuple[str | int, ...] = ()
 ) -> Iterator[Violation]:
-    """Yield everything in `value` that the shape with this name does not allow."""
+    """Yield everything in `value` that the named shape does not allow."""
     shape = shapes[name]
     expected = _PYTHON_TYPES.get(shape["type"])
     if expected and not _is_a(value, expected):
@@ -61,7 +61,7 @@ def violations(
 
 
 def missing(path: tuple[str | int, ...], shape: str) -> Violation:
-    """Return that a member that must be there is not."""
+    """Return the violation for a missing required member."""
     return Violation(path, shape, None, "Member must not be null")
 
 
@@ -106,7 +106,7 @@ def _limits(shape: Mapping[str, Any], value: Any) -> Iterator[str]:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str] | None:
-    """Compile a pattern; those of Java's dialect that Python cannot read are not checked."""
+    """Compile a pattern; patterns in Java's dialect that Python cannot parse are not checked."""
     try:
         return re.compile(pattern) if pattern else None
     except re.error:

@@ -1,7 +1,7 @@
-"""Service Quotas of the account: AWS's defaults, and what somebody says that the account has.
+"""Service Quotas of the account: AWS's defaults, and configured values of the account.
 
-Nothing here holds anybody to a quota. Those of VPCs are moto's list; the others, with their
-sources, are in `data/service_quotas.json`: of SageMaker, those whose codes are publicly known.
+Quotas are not enforced. Those of VPCs are moto's list; the others, with their sources, are in
+`data/service_quotas.json`: for SageMaker, those whose codes are publicly known.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VPC = "vpc"
 
 
 def codes_of(service: str) -> tuple[str, ...]:
-    """Return the codes of a service's quotas, for whoever wants to raise all of them."""
+    """Return the codes of a service's quotas, for callers that raise all of them."""
     return tuple(code for code, _, _ in _listed()[service]["quotas"])
 
 
@@ -93,8 +93,8 @@ def _no_such_resource() -> ServiceError:
 
 
 def _defaults() -> dict[str, dict[str, Shape]]:
-    """Return the quotas by the codes of their services and their own."""
-    # moto looks at the environment when it is imported, which has to be isolated by then
+    """Return the quotas by service code and quota code."""
+    # moto reads the environment when it is imported, which has to be isolated by then
     from moto.servicequotas.resources.default_quotas.vpc import VPC_DEFAULT_QUOTAS
 
     found = {

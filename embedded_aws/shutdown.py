@@ -1,4 +1,4 @@
-"""Wait until the process is told to end, by a signal or by a thread of its own."""
+"""Waiting until the process is asked to stop, by a signal or by one of its threads."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import signal
 
 
 class Shutdown:
-    """What a process waits for that serves others; make it in the main thread, before others.
+    """The stop request that a server process waits for; create it first in the main thread.
 
-    `threading.Event` would not do: Python runs a handler between two of its own instructions, and
-    the main thread, waiting for a lock, comes to none when another thread took the signal.
+    `threading.Event` is not enough: Python runs a handler between two bytecode instructions, and
+    the main thread, waiting for a lock, executes none when another thread received the signal.
     """
 
     def __init__(self, *signals: signal.Signals) -> None:
@@ -22,9 +22,9 @@ class Shutdown:
             signal.signal(number, lambda *_: None)
 
     def tell(self) -> None:
-        """Let the wait end, now or when it begins."""
+        """End the wait, now or as soon as it starts."""
         os.write(self._writing, b"\0")
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Return whether the end was told of, after `seconds` at the latest."""
+        """Return whether a stop was requested, after at most `seconds`."""
         return bool(select.select([self._reading], [], [], seconds)[0])

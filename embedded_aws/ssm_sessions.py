@@ -1,9 +1,10 @@
-"""Sessions of Session Manager on the nodes of clusters, which moto's SSM does not know.
+"""Session Manager sessions on cluster nodes, which moto's SSM does not support.
 
-A session begins and ends here; nothing is typed in one. `data_channels` tells who carries it what
-it is for. What the client and the agent on the node do in between, the exchange of a data key, they
-do with KMS. Sources: Systems Manager API reference, StartSession; user guide, "Sample IAM policies
-for Session Manager" (the tags of a session), "Turn on Run As support" (the tag of its caller).
+Sessions start and end here; their input and output are handled elsewhere. `data_channels` gives the
+stand-in for the plugin the purpose of a session. The client and the agent on the node exchange a
+data key through KMS. Sources: Systems Manager API reference, StartSession; user guide, "Sample IAM
+policies for Session Manager" (the tags of a session), "Turn on Run As support" (the tag of its
+caller).
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from embedded_aws.ids import ids
 from embedded_aws.sagemaker.clusters import Clusters
 
 RUN_AS_TAG = "SSMSessionRunAs"
-"""The tag of an IAM user or role that goes before the document's user."""
+"""The tag of an IAM user or role that takes precedence over the document's user."""
 
 CHANNELS = "/v1/data-channel/"
-"""Where the data channels of sessions are: the session's id follows."""
+"""The path of data channels; the session's id follows."""
 
 _ROOT = "root"
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who opens a session; `user_id` is aws:userid, and the caller's tag names `run_as`."""
+    """The caller of a session; `user_id` is aws:userid, `run_as` is from the caller's tag."""
 
     arn: str
     user_id: str
@@ -47,7 +48,7 @@ class Caller:
 
 @dataclass
 class Session:
-    """One session; `ended_at` is None while it goes on."""
+    """One session; `ended_at` is None while it is open."""
 
     id: str
     region: str
@@ -62,9 +63,9 @@ class Session:
 
 @dataclass(frozen=True)
 class AgentView:
-    """What the agent on a node knows of a session: the node, and the inputs of the document.
+    """A session as the agent on the node sees it: the node, and the inputs of the document.
 
-    `run_as` is the user of the caller's tag, or empty.
+    `run_as` is the user in the caller's tag, or empty.
     """
 
     cluster: str
@@ -74,7 +75,7 @@ class AgentView:
 
 
 class SessionManager:
-    """The sessions of one account. Every public method locks for itself."""
+    """The sessions of one account. Every public method does its own locking."""
 
     def __init__(self, account: str, partition: str, clusters: Clusters) -> None:
         self._account = account
@@ -84,7 +85,7 @@ class SessionManager:
         self._sessions: dict[str, Session] = {}
 
     def tags(self, session_id: str) -> Mapping[str, str]:
-        """Return the tags that policies know of a session; nothing if there is none."""
+        """Return the tags of a session for policies, empty if the session is unknown."""
         with self._lock:
             session = self._sessions.get(session_id)
         if session is None:
@@ -94,7 +95,7 @@ class SessionManager:
     def start(
         self, region: str, headers: Mapping[str, str], given: Mapping[str, Any]
     ) -> dict[str, str]:
-        """Begin a session; raises TargetNotConnected and InvalidDocument."""
+        """Start a session; raises TargetNotConnected and InvalidDocument."""
         target = given["Target"]
         if target not in self._nodes(region):
             raise ServiceError("TargetNotConnected", f"{target} is not connected.")
@@ -116,7 +117,7 @@ class SessionManager:
         return _stream(session)
 
     def seen_by_agent(self, session_id: str, token: str) -> AgentView | None:
-        """Return what the agent knows of a session that goes on; None for any other token."""
+        """Return the agent's view of an open session; None for any other token."""
         session = self._with_token(session_id, token)
         if session is None:
             return None
@@ -128,7 +129,7 @@ class SessionManager:
         return AgentView(cluster, node.private_dns_hostname, inputs, session.owner.run_as)
 
     def end(self, session_id: str, token: str) -> bool:
-        """End a session as its channel closes; tell whether it went on, and has this token."""
+        """End a session when its channel closes; return whether it was open with this token."""
         session = self._with_token(session_id, token)
         if session is None:
             return False
@@ -139,7 +140,7 @@ class SessionManager:
     def resume(
         self, region: str, headers: Mapping[str, str], given: Mapping[str, Any]
     ) -> dict[str, str]:
-        """Return a new way into a session that goes on; raises DoesNotExistException."""
+        """Return a new stream for an open session; raises DoesNotExistException."""
         with self._lock:
             session = self._sessions.get(given["SessionId"])
         if session is None or session.ended_at:
@@ -149,7 +150,7 @@ class SessionManager:
     def terminate(
         self, region: str, headers: Mapping[str, str], given: Mapping[str, Any]
     ) -> dict[str, str]:
-        """End a session; one that is not there has ended, too."""
+        """End a session; a missing one counts as ended."""
         with self._lock:
             session = self._sessions.get(given["SessionId"])
             if session and not session.ended_at:
@@ -159,7 +160,7 @@ class SessionManager:
     def describe(
         self, region: str, headers: Mapping[str, str], given: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """List the sessions that go on, or those of the past."""
+        """List the open or the past sessions."""
         active = given["State"] == "Active"
         with self._lock:
             found = [each for each in self._sessions.values() if each.region == region]
@@ -173,7 +174,7 @@ class SessionManager:
         return session if secrets.compare_digest(session.token, token) else None
 
     def _nodes(self, region: str) -> dict[str, tuple[str, ClusterNode]]:
-        """Return all nodes on which an agent runs, and their clusters' names, by target."""
+        """Return all nodes with a running agent and their cluster's names, by target."""
         return {
             f"sagemaker-cluster:{cluster.id}_{node.group}-{node.instance_id}": (cluster.name, node)
             for cluster in self._clusters.all(region)
@@ -189,7 +190,7 @@ class SessionManager:
             raise ServiceError("InvalidDocument", f"Document with name {name} does not exist.")
 
     def _inputs(self, region: str, name: str) -> Mapping[str, Any]:
-        """Return the inputs of a document of the account; AWS's own have none that count here."""
+        """Return the inputs of the account's document; those of AWS's documents do not matter."""
         if _is_of_aws(name):
             return {}
         document = ssm_backends[self._account][region]._documents[name]  # noqa: SLF001
@@ -214,7 +215,7 @@ class SessionManager:
 
 
 def serve_with_moto(manager: SessionManager) -> None:
-    """Let moto's SSM answer for `manager`; a later one takes its place."""
+    """Let moto's SSM answer with `manager`, which replaces an earlier one."""
     from moto.ssm.responses import SimpleSystemManagerResponse
 
     for name, operation in (

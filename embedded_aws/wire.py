@@ -1,6 +1,6 @@
-"""AWS's wire formats for embedded services: moto reads and writes them by botocore's models.
+"""AWS's wire formats for embedded services: moto parses and serializes by botocore's models.
 
-An operation that a service lacks is refused by its name, never half-answered.
+An unsupported operation is refused by name instead of being answered partially.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Operation = Callable[[str, Mapping[str, Any]], Mapping[str, Any] | None]
 
 
 class Service(Protocol):
-    """A service that answers API calls; `name` is botocore's."""
+    """A service that answers API calls; `name` is botocore's name."""
 
     @property
     def name(self) -> str:
@@ -32,11 +32,11 @@ class Service(Protocol):
 
     @property
     def refusal(self) -> str:
-        """The error code with which the service refuses requests that make no sense."""
+        """The service's error code for invalid requests."""
 
     @property
     def operations(self) -> Mapping[str, Operation]:
-        """What the service can do, by the API's names."""
+        """The service's operations, by their API names."""
 
 
 def service_app(service: Service) -> Flask:
@@ -50,7 +50,7 @@ def service_app(service: Service) -> Flask:
         return response.call_action()
 
     view = convert_to_flask_response(respond)
-    for rule in ("/", "/<path:_>"):  # protocols in JSON have one address, REST has one for each
+    for rule in ("/", "/<path:_>"):  # JSON protocols have one path, REST has many
         app.add_url_rule(rule, view_func=view, methods=["DELETE", "GET", "PATCH", "POST", "PUT"])
     return app
 

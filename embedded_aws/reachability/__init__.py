@@ -1,4 +1,4 @@
-"""Which connections a VPC lets through: security groups, network ACLs, routes and endpoints. Pure.
+"""Which connections a VPC allows: security groups, network ACLs, routes and endpoints. Pure.
 
-`model` has the parts, `paths` asks them for one connection, `ec2` reads them from what EC2 says.
+`model` has the parts, `paths` evaluates them for one connection, `ec2` reads them from EC2.
 """

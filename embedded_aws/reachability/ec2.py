@@ -1,4 +1,4 @@
-"""Reads the parts of a VPC from EC2, with one request for each kind."""
+"""Reads the parts of a VPC from EC2, with one request per kind."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ ROUTE_TARGETS = (
     "CoreNetworkArn",
     "GatewayId",
 )
-"""Where a route can lead (EC2 API reference, Route)."""
+"""Possible targets of a route (EC2 API reference, Route)."""
 
 GATEWAY = "Gateway"
-"""The kind of an endpoint when nobody says it (EC2 API reference, CreateVpcEndpoint)."""
+"""The default type of an endpoint (EC2 API reference, CreateVpcEndpoint)."""
 
 ACTIONS = (
     "ec2:DescribeDhcpOptions",
@@ -48,7 +48,7 @@ ACTIONS = (
     "ec2:DescribeVpcEndpoints",
     "ec2:DescribeVpcs",
 )
-"""What `graph_of` needs the right for."""
+"""The actions that `graph_of` needs."""
 
 
 _BEFORE_THE_SERVICE = re.compile(r"^.*?\.[a-z]{2}-[a-z-]+-[0-9]+\.")
@@ -59,7 +59,7 @@ def graph_of(
 ) -> Graph:
     """Return a VPC's parts, with these interfaces, those of its endpoints, and these groups.
 
-    All groups of the interfaces are there, too. `ec2` is a client of boto3.
+    The groups of the interfaces are included. `ec2` is a boto3 client.
     """
     found = {
         operation: list(_all(ec2, operation, "vpc-id", [vpc_id]))
@@ -88,7 +88,7 @@ def graph_of(
 
 
 def _all(ec2: Any, kind: str, name: str, values: Collection[str]) -> Iterator[Any]:
-    """Yield what a filter finds; unlike a list of ids it bears that some are not there."""
+    """Yield the results of a filter, which, unlike a list of ids, may include missing ones."""
     if not values:
         return
     member = "".join(word.title() for word in kind.split("_"))
@@ -160,7 +160,7 @@ def group_of(found: Any) -> Group:
 
 
 def acl_of(found: Any) -> Acl:
-    """Read a NetworkAcl, as far as it is about IPv4."""
+    """Read the IPv4 entries of a NetworkAcl."""
     entries = (
         AclEntry(
             number=each["RuleNumber"],
@@ -178,7 +178,7 @@ def acl_of(found: Any) -> Acl:
 
 
 def table_of(found: Any) -> RouteTable:
-    """Read a RouteTable, as far as it is about IPv4."""
+    """Read the IPv4 routes of a RouteTable."""
     routes = (
         Route(
             destination=each.get("DestinationCidrBlock") or each["DestinationPrefixListId"],

@@ -1,4 +1,4 @@
-"""The parts of a VPC that decide about a connection, as plain values."""
+"""The parts of a VPC that allow or block a connection, as plain values."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ ALL_PORTS = (0, 65535)
 EVERYWHERE = "0.0.0.0/0"
 
 PROTOCOL_NUMBERS = {"6": "tcp", "17": "udp"}
-"""How network ACLs call protocols (EC2 API reference, NetworkAclEntry)."""
+"""Protocol numbers in network ACLs (EC2 API reference, NetworkAclEntry)."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What one rule of a security group lets through: ports, and from or to whom."""
+    """One rule of a security group: allowed ports and peers."""
 
     protocol: str
     first_port: int = ALL_PORTS[0]
@@ -27,7 +27,7 @@ class Rule:
     prefix_lists: tuple[str, ...] = ()
 
     def is_for(self, protocol: str, port: int) -> bool:
-        """Return whether the rule is about a port, whoever is at the other end."""
+        """Return whether the rule covers a port, regardless of the peer."""
         if self.protocol == ALL_PROTOCOLS:
             return True
         return self.protocol == protocol and self.first_port <= port <= self.last_port
@@ -43,13 +43,13 @@ class Group:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """Both ways."""
+        """The rules for both directions."""
         return self.ingress + self.egress
 
 
 @dataclass(frozen=True)
 class AclEntry:
-    """An entry of a network ACL; the one with the lowest number that matches decides."""
+    """An entry of a network ACL; the matching entry with the lowest number decides."""
 
     number: int
     is_egress: bool
@@ -62,7 +62,7 @@ class AclEntry:
 
 @dataclass(frozen=True)
 class Acl:
-    """A network ACL: without state, so that replies need an entry, too."""
+    """A network ACL, which is stateless: replies need an entry, too."""
 
     id: str
     entries: tuple[AclEntry, ...] = ()
@@ -97,7 +97,7 @@ class Subnet:
 
     @property
     def first_address(self) -> str:
-        """The first address that AWS leaves to its users (VPC user guide, Subnet sizing)."""
+        """The first address that AWS does not reserve (VPC user guide, Subnet sizing)."""
         return str(IPv4Network(self.cidr)[4])
 
 
@@ -113,7 +113,7 @@ class Interface:
 
 @dataclass(frozen=True)
 class Outside:
-    """What is not in a VPC: the internet, or a service behind a prefix list's gateway endpoint."""
+    """A target outside the VPC: the internet, or a service behind a gateway endpoint."""
 
     name: str
     prefix_list: str = ""

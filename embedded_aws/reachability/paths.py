@@ -1,8 +1,8 @@
-"""One connection through a VPC: whether it is let through, and else what stops it.
+"""One connection through a VPC: whether it is allowed, and what blocks it if not.
 
 Sources: VPC user guide, "Security groups" (stateful: replies pass), "Network ACLs" (stateless, only
-between subnets), "Route tables" (the most specific route decides). What lies beyond a gateway, such
-as the other side of a peering, is not known here and stops nothing.
+between subnets), "Route tables" (the most specific route decides). Networks beyond a gateway, such
+as the other side of a peering, are unknown here and block nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from embedded_aws.reachability.model import (
 )
 
 EPHEMERAL = (32768, 60999)
-"""The ports to which Linux has replies sent (net.ipv4.ip_local_port_range)."""
+"""The source ports of connections on Linux (net.ipv4.ip_local_port_range)."""
 
 Target = Interface | Outside
 Ports = tuple[int, int]
@@ -33,14 +33,14 @@ Ports = tuple[int, int]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What stops a connection, by its id, and how; both are empty where nothing does."""
+    """The id of what blocks a connection, and the reason; both empty if nothing does."""
 
     stopped_by: str = ""
     why: str = ""
 
     @property
     def reached(self) -> bool:
-        """Whether the connection is let through."""
+        """Whether the connection is allowed."""
         return not self.stopped_by
 
 
@@ -53,18 +53,19 @@ def reaches(
     *,
     replies: Ports = EPHEMERAL,
 ) -> Verdict:
-    """Return whether `source` can connect to a port of `target`, or the first thing that stops it.
+    """Return whether `source` can connect to a port of `target`, or what blocks it first.
 
-    `replies` are the ports from which it connects: network ACLs judge what comes back to them.
+    `replies` are the source ports: network ACLs also filter the replies to them.
     """
     asked = _Connection(graph, source, target, port, protocol, replies)
     return next(asked.stops(), Verdict())
 
 
 def reaches_any(graph: Graph, source: Interface, target: Target, ports: Ports) -> Verdict:
-    """Return whether one port of a range, at least, is reached over TCP, else what stops the first.
+    """Return whether at least one port of a range is reached over TCP, or what blocks the first.
 
-    What is let through changes only where a rule of a group or an entry of a network ACL begins.
+    Only the ports at which a security group rule or a network ACL entry begins are checked, because
+    the result changes only there.
     """
     begins = {rule.first_port for each in graph.groups.values() for rule in each.rules}
     entries = [entry for acl in graph.acls.values() for entry in acl.entries]
@@ -75,7 +76,7 @@ def reaches_any(graph: Graph, source: Interface, target: Target, ports: Ports) -
 
 
 def reaches_service(graph: Graph, source: Interface, service: str) -> Verdict:
-    """Return whether a service of AWS is reached over HTTPS: by an endpoint, else from outside."""
+    """Return whether an AWS service is reached over HTTPS: by an endpoint, else publicly."""
     https = 443
     for endpoint in graph.endpoints:
         if endpoint.service == service and endpoint.has_private_dns:
@@ -86,7 +87,7 @@ def reaches_service(graph: Graph, source: Interface, service: str) -> Verdict:
 
 
 def _prefix_list(graph: Graph, source: Interface, service: str) -> str:
-    """Return the prefix list by which a gateway endpoint leads to a service; empty without one."""
+    """Return the prefix list of a service's gateway endpoint, or an empty text."""
     gateways = {each.id for each in graph.endpoints if each.service == service}
     table = _table_routes(graph, source.subnet)
     return next((each.destination for each in table if each.target in gateways), "")
@@ -102,7 +103,7 @@ class _Connection:
     replies: Ports
 
     def stops(self) -> Iterator[Verdict]:
-        """Yield all that stops the connection, in the order of its way and back."""
+        """Yield everything that blocks the connection, along the path there and back."""
         target, known = self.target, isinstance(self.target, Interface)
         yield from self._by_groups("out", self.source, target)
         here = self.graph.subnets.get(self.source.subnet)
@@ -125,7 +126,7 @@ class _Connection:
     def _by_groups(self, way: str, own: Interface, peer: Target) -> Iterator[Verdict]:
         groups = [self.graph.groups[each] for each in own.groups if each in self.graph.groups]
         if not groups or len(groups) < len(own.groups):
-            return  # what nobody has described may let it through
+            return  # parts that are unknown may allow it
         rules = [
             rule for each in groups for rule in (each.egress if way == "out" else each.ingress)
         ]
@@ -170,7 +171,7 @@ def _table_routes(graph: Graph, subnet_id: str) -> tuple[Route, ...]:
 
 
 def _route(routes: Iterable[Route], target: Target) -> Route | None:
-    """Return the most specific route; a service behind a prefix list goes by that."""
+    """Return the most specific route; for a gateway endpoint, the route to its prefix list."""
     if isinstance(target, Outside):
         wanted = {target.prefix_list, EVERYWHERE} - {""}
         found = [each for each in routes if each.destination in wanted]
@@ -196,7 +197,7 @@ def _covers(cidr: str, peer: Target) -> bool:
 
 
 def _acl_allows(acl: Acl, way: str, protocol: str, ports: Ports, peer: Target) -> bool:
-    """Return whether every one of the ports is allowed; it changes only where an entry begins."""
+    """Return whether all ports are allowed; the result changes only where an entry begins."""
     entries = sorted(
         (
             each

@@ -1,5 +1,5 @@
 """CloudFormation resource types of the embedded AWS, one file per type or close family.
 
-Each provider makes its resource through the public API of the service, as CloudFormation's own
-handlers do; the services are moto's, or the embedded ones that moto lacks.
+Each provider creates its resource through the public API of the service, as CloudFormation's
+handlers do; the services are moto's or the embedded ones.
 """

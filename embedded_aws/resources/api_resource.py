@@ -1,6 +1,6 @@
-"""Resources that one API call makes, one changes and one deletes: subclasses say which.
+"""Resources created, changed and deleted by one API call each, which subclasses declare.
 
-A usual resource type is a few declarations; only what is peculiar about it is code.
+A typical resource type is a few declarations; only its peculiarities are code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from embedded_aws.resources.provider import Provider, ProviderError, ResourceReq
 from embedded_aws.resources.tags import Tagging, identified, tags_of
 
 Steps = tuple[str | int, ...]
-"""The way to a value in the answer of a call, such as ("Vpc", "VpcId") or ("FlowLogIds", 0)."""
+"""The path to a value in a response, such as ("Vpc", "VpcId") or ("FlowLogIds", 0)."""
 
 
 @dataclass(frozen=True)
@@ -33,53 +33,53 @@ class Naming:
 
 @dataclass(frozen=True)
 class DescribeCall:
-    """The call that describes a resource by its id, and fails if it is not there."""
+    """The call that describes a resource by its id, and fails if it does not exist."""
 
     operation: str
     name: str
     steps: Steps = ()
-    """The way to the description in the answer."""
+    """The path to the description in the response."""
 
 
 class ApiResource(Provider):
-    """A resource whose properties are the arguments of the call that makes it."""
+    """A resource whose properties are the arguments of the call that creates it."""
 
     service: ClassVar[str]
     creation: ClassVar[str]
-    """Names of calls, as boto3 writes them."""
+    """Names of calls, as spelled in boto3."""
     change: ClassVar[str | None] = None
     deletion: ClassVar[str]
     identity: ClassVar[str]
-    """What the calls that change and delete the resource call its id."""
+    """The argument for the id in calls that change and delete the resource."""
     deleted_by: ClassVar[str | None] = None
-    """What `deletion` calls the id, if that is not `identity`."""
+    """The argument for the id in `deletion`, if not `identity`."""
     answer: ClassVar[Steps] = ()
-    """Where the answer of `creation` has the id; without it, the id is the argument `identity`."""
+    """The path to the id in the response of `creation`; without it, the argument `identity`."""
     checked_by_model: ClassVar[bool] = False
-    """Whether the service's own model is asked first, for a service of moto that checks little."""
+    """Whether arguments are checked against the API model first, as moto checks little."""
 
     naming: ClassVar[Naming | None] = None
     apart: ClassVar[frozenset[str]] = frozenset()
-    """The properties that neither `creation` nor `change` takes."""
+    """Properties that neither `creation` nor `change` accepts."""
     renamed: ClassVar[Mapping[str, str]] = {}
-    """Properties that the calls have under another name."""
+    """Properties that have another name in the calls."""
     as_json: ClassVar[frozenset[str]] = frozenset()
-    """Properties that the calls take as a JSON text, which templates may have as one, too."""
+    """Properties that the calls take as JSON text; templates may also have them as text."""
     tagging: ClassVar[Tagging | None] = None
     tags_at_creation: ClassVar[str | None] = "Tags"
-    """What `creation` calls the tags; none if they are set afterwards."""
+    """The argument for tags in `creation`; empty if they are set afterwards."""
 
     described_by: ClassVar[DescribeCall | None] = None
-    """How the resource is found for import, and for its `read_attributes`."""
+    """The call that looks the resource up for import and `read_attributes`."""
     id_attributes: ClassVar[tuple[str, ...]] = ()
-    """The attributes that are the physical id under another name."""
+    """Attributes that equal the physical id."""
     given_attributes: ClassVar[tuple[str, ...]] = ()
-    """The attributes that are properties."""
+    """Attributes that are properties."""
     read_attributes: ClassVar[Mapping[str, Steps]] = {}
-    """Where the description of the resource has its other attributes."""
+    """Paths to other attributes in the resource's description."""
 
     def arguments(self, request: ResourceRequest) -> dict[str, Any]:
-        """Return the arguments of the call that makes the resource."""
+        """Return the arguments of the call that creates the resource."""
         given = request.given(*sorted(self.supported - self.apart - {"Tags"}))
         if self.naming and not given.get(self.naming.property):
             name = request.generated_name(self.naming.max_length)
@@ -87,21 +87,21 @@ class ApiResource(Provider):
         return {**self.written(given), **self.tag_arguments(request)}
 
     def tag_arguments(self, request: ResourceRequest) -> dict[str, Any]:
-        """Return those of the arguments that are tags."""
+        """Return the arguments for tags."""
         tags = tags_of(request.properties)
         if not (tags and self.tagging and self.tags_at_creation):
             return {}
         return {self.tags_at_creation: self.tagging.write(tags)}
 
     def written(self, properties: Mapping[str, Any]) -> dict[str, Any]:
-        """Return properties as the calls have them."""
+        """Return properties in the form that the calls take."""
         return {
             self.renamed.get(name, name): text(value) if name in self.as_json else value
             for name, value in properties.items()
         }
 
     def changes(self, request: ResourceRequest, previous: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of `change` beside the id: all that can change, also as it was."""
+        """Return the arguments of `change` besides the id: all changeable properties."""
         return self.written(request.given(*sorted(self.in_place - self.apart - {"Tags"})))
 
     def create(self, request: ResourceRequest) -> str:
@@ -120,7 +120,7 @@ class ApiResource(Provider):
         }
 
     def described(self, aws: Clients, physical_id: str) -> Any:
-        """Look the resource up; raises ClientError if it is not there."""
+        """Look the resource up; raises ClientError if it does not exist."""
         if self.described_by is None:
             raise ProviderError(f"{self.type} cannot be imported in the embedded AWS")
         call = getattr(aws.service(self.service), self.described_by.operation)
@@ -129,9 +129,9 @@ class ApiResource(Provider):
         )
 
     def actual(self, request: ResourceRequest, physical_id: str) -> dict[str, Any] | None:
-        """Return what a description has under the names of properties, or of the calls' arguments.
+        """Return the parts of the description named like properties or arguments of the calls.
 
-        The tags that AWS itself gives are left out.
+        Tags that AWS itself sets are left out.
         """
         if self.described_by is None:
             return None
@@ -143,7 +143,7 @@ class ApiResource(Provider):
         return actual
 
     def exists(self, aws: Clients, physical_id: str) -> bool:
-        """Return whether the resource is there; raises ProviderError if its type has no import."""
+        """Return whether the resource exists; raises ProviderError if its type has no import."""
         try:
             self.described(aws, physical_id)
         except ClientError:
@@ -153,7 +153,7 @@ class ApiResource(Provider):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Change what can change, make the further calls again, and set the tags anew."""
+        """Change the resource, repeat the further calls, and update the tags."""
         if self.change:
             changes = self.changes(request, previous)
             self.call(request, self.change, {**identified(self.identity, physical_id), **changes})
@@ -163,14 +163,14 @@ class ApiResource(Provider):
     def retag(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Make the tags of the resource those of the request."""
+        """Set the tags of the resource to those of the request."""
         if self.tagging is None:
             return
         client, tagged = request.aws.service(self.service), self.tagged(request, physical_id)
         self.tagging.change(client, tagged, previous, request.properties)
 
     def tagged(self, request: ResourceRequest, physical_id: str) -> str:
-        """Return what the calls for tags take for the resource."""
+        """Return the resource's identifier in the calls for tags."""
         attribute = self.tagging.by_attribute if self.tagging else None
         return str(self.attributes(request, physical_id)[attribute]) if attribute else physical_id
 
@@ -180,7 +180,7 @@ class ApiResource(Provider):
         self.call(request, self.deletion, identified(name, physical_id))
 
     def call(self, request: ResourceRequest, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Call the service; raises ProviderError for what its own model does not allow."""
+        """Call the service; raises ProviderError for arguments that its model does not allow."""
         client = request.aws.service(self.service)
         if self.checked_by_model:
             operation = client.meta.method_to_api_mapping[name]
@@ -189,14 +189,14 @@ class ApiResource(Provider):
 
 
 class SharedPolicy(Provider):
-    """A policy that lies on each of several resources, its holders."""
+    """A policy that is attached to several resources, its holders."""
 
     holders: ClassVar[str]
-    """The property that names them."""
+    """The property that lists the holders."""
 
     @abstractmethod
     def put(self, request: ResourceRequest, holder: str, policy: Mapping[str, Any] | None) -> None:
-        """Put a policy on a holder; None for what it has without this resource."""
+        """Put a policy on a holder; None restores the holder's default."""
 
     def create(self, request: ResourceRequest) -> str:
         """Put the policy on every holder."""
@@ -207,26 +207,26 @@ class SharedPolicy(Provider):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Put the policy anew, and take it from holders that are no longer named."""
+        """Put the policy again, and remove it from holders that are no longer listed."""
         for holder in set(previous[self.holders]) - set(request.properties[self.holders]):
             self.put(request, holder, None)
         self.create(request)
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Take the policy from its holders."""
+        """Remove the policy from its holders."""
         for holder in request.properties[self.holders]:
             self.put(request, holder, None)
 
 
 def reached(value: Any, steps: Steps) -> Any:
-    """Return what lies at the end of the way."""
+    """Return the value at the end of the path."""
     for step in steps:
         value = value[step]
     return value
 
 
 def require_valid(service: str, operation: str, arguments: Mapping[str, Any]) -> None:
-    """Raise ProviderError for what a service's own model does not allow."""
+    """Raise ProviderError for arguments that the service's model does not allow."""
     problems = violations(service, operation, arguments)
     if problems:
         raise ProviderError(summary(problems))
@@ -238,10 +238,10 @@ def lower_camel(name: str) -> str:
 
 
 def texts(attributes: Mapping[str, Any]) -> dict[str, str]:
-    """Write attributes as SNS and SQS take them: values as texts, structures as JSON."""
+    """Return attributes in the form of SNS and SQS: values as text, structures as JSON."""
     return {name: text(value) for name, value in attributes.items()}
 
 
 def text(value: Any) -> str:
-    """Write one value as a text."""
+    """Return one value as text."""
     return value if isinstance(value, str) else json.dumps(value)

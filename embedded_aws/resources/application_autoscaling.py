@@ -1,4 +1,4 @@
-"""Application Auto Scaling: targets and policies, which moto keeps; nothing is ever scaled."""
+"""Application Auto Scaling: targets and policies, which moto stores; nothing is ever scaled."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from embedded_aws.resources.provider import ProviderError, ResourceRequest
 from embedded_aws.resources.tags import tags_of
 
 _PLACE = ("ResourceId", "ScalableDimension", "ServiceNamespace")
-"""What names a target; Ref gives these, with `|` between them."""
+"""The properties that identify a target; Ref returns them joined by `|`."""
 
 
 class ScalableTarget(ApiResource):
-    """What is scaled, and its limits; moto forgets its tags."""
+    """A scalable target and its limits; moto ignores its tags."""
 
     type = "AWS::ApplicationAutoScaling::ScalableTarget"
     in_place = frozenset({"MaxCapacity", "MinCapacity", "RoleARN", "Tags"})
@@ -34,7 +34,7 @@ class ScalableTarget(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Register it again, with other limits."""
+        """Register it again with new limits."""
         self.create(request)
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
@@ -43,7 +43,7 @@ class ScalableTarget(ApiResource):
 
 
 class ScalingPolicy(ApiResource):
-    """A policy of a target, which is named by its own properties or by its id."""
+    """A policy of a target, which is identified by its properties or its id."""
 
     type = "AWS::ApplicationAutoScaling::ScalingPolicy"
     in_place = frozenset({"PolicyType", "TargetTrackingScalingPolicyConfiguration"})
@@ -56,7 +56,7 @@ class ScalingPolicy(ApiResource):
     id_attributes: ClassVar = ("Arn",)
 
     def arguments(self, request: ResourceRequest) -> dict[str, Any]:
-        """Return the policy with the place of its target; raises ProviderError without a target."""
+        """Return the policy with its target's identity; raises ProviderError without a target."""
         place = _place_of(request)
         scaling = request.aws.service(self.service)
         found = scaling.describe_scalable_targets(
@@ -75,7 +75,7 @@ class ScalingPolicy(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Put the policy anew."""
+        """Put the policy again."""
         self.create(request)
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:

@@ -1,7 +1,7 @@
 """Amazon Managed Service for Prometheus: workspaces and their rules files.
 
-moto keeps a workspace, but for what it was told of alerts and retention. Its address is one that
-nodes of the rehearsal reach; whether anything answers there is up to the rehearsal.
+moto stores workspaces without their settings for alerts and retention. Nodes of the rehearsal can
+reach a workspace's address; whether a server answers there is up to the rehearsal.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Workspace(ApiResource):
         return super().create(request)
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Say where it logs to."""
+        """Set the logging configuration."""
         arn = request.properties.get("LoggingConfiguration", {}).get("LogGroupArn")
         if arn:
             arguments = {"workspaceId": _id(physical_id), "logGroupArn": arn}
             self.call(request, "create_logging_configuration", arguments)
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Return where it is, for nodes."""
+        """Return its ARN and its endpoint for nodes."""
         return {
             "Arn": physical_id,
             "PrometheusEndpoint": f"{request.aws.node_endpoint}/workspaces/{_id(physical_id)}/",
@@ -58,7 +58,7 @@ class Workspace(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Change alias, logging and tags; moto keeps nothing else."""
+        """Change alias, logging and tags; moto stores nothing else."""
         _check(request.properties)
         workspace = {"workspaceId": _id(physical_id)}
         alias = request.properties.get("Alias", "")
@@ -86,7 +86,7 @@ class RuleGroupsNamespace(ApiResource):
     tags_at_creation = "tags"
 
     def written(self, properties: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of the API; raises ProviderError for what is no rules file."""
+        """Return the arguments of the API; raises ProviderError for an invalid rules file."""
         data = str(properties["Data"])
         _check_rules(data)
         return {**_names(properties), "data": data.encode()}
@@ -94,7 +94,7 @@ class RuleGroupsNamespace(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Put the file anew, and set the tags."""
+        """Put the file again, and set the tags."""
         self.call(request, "put_rule_groups_namespace", self.written(request.properties))
         super().update(request, physical_id, previous)
 
@@ -104,7 +104,7 @@ class RuleGroupsNamespace(ApiResource):
 
 
 def _check(properties: Mapping[str, Any]) -> None:
-    """Refuse what the service refuses: its limits, and an alert manager without configuration."""
+    """Refuse exceeded limits and an alert manager without configuration."""
     settings = properties.get("WorkspaceConfiguration", {})
     days = settings.get("RetentionPeriodInDays")
     arguments = {} if days is None else {"retentionPeriodInDays": days}
@@ -118,7 +118,7 @@ def _check(properties: Mapping[str, Any]) -> None:
 
 
 def _check_alert_manager(definition: str) -> None:
-    """Refuse a definition whose routes lead to receivers that it lacks."""
+    """Refuse a definition whose routes name undefined receivers."""
     try:
         configuration = yaml.safe_load(yaml.safe_load(definition)["alertmanager_config"])
         receivers = {receiver["name"] for receiver in configuration["receivers"]}

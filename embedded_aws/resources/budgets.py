@@ -1,6 +1,6 @@
-"""Budgets, which the embedded AWS keeps; nothing is ever spent.
+"""Budgets, which are stored only; nothing is ever spent.
 
-moto has no UpdateBudget and no tags of budgets.
+moto has neither UpdateBudget nor tags of budgets.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Budget(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Make the budget anew under its name."""
+        """Delete the budget and create it again under the same name."""
         self.delete(request, physical_id)
         self._create(request, physical_id)
 
@@ -57,7 +57,7 @@ class Budget(ApiResource):
 
 
 def _as_text(budget: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the budget as the API takes it, with amounts as text."""
+    """Return the budget in the API's form, with amounts as text."""
     limit = budget.get("BudgetLimit")
     if not limit:
         return dict(budget)
@@ -65,7 +65,7 @@ def _as_text(budget: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_notifications(notifications: list[Any]) -> None:
-    """Raise ProviderError for what the service refuses beyond the form of the request."""
+    """Raise ProviderError for duplicate notifications and too many subscribers."""
     seen: list[Any] = []
     for each in notifications:
         if each["Notification"] in seen:

@@ -1,4 +1,4 @@
-"""The CDK's own resources: metadata, and what its functions for custom resources do.
+"""The CDK's own resources: metadata, and the custom resources of its functions.
 
 Each does what the function of aws-cdk-lib 2.275.0 does, without Lambda and without the AWS CLI.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class CdkMetadata(Provider):
-    """A resource that exists in the stack only."""
+    """A resource without any counterpart outside the stack."""
 
     type = "AWS::CDK::Metadata"
     supported = frozenset({"Analytics"})
@@ -46,14 +46,14 @@ class CdkMetadata(Provider):
 
 
 class SdkCall(Provider):
-    """A resource that is one call; it is named as the call says."""
+    """A resource that is one SDK call; the call defines its physical id."""
 
     supported = frozenset({"Create", "InstallLatestAwsSdk", "ServiceToken", "Update"})
     in_place = frozenset({"Create", "InstallLatestAwsSdk", "Update"})
 
     @abstractmethod
     def make(self, request: ResourceRequest, call: Mapping[str, Any]) -> None:
-        """Make the call as the template describes it."""
+        """Make the call described in the template."""
 
     def create(self, request: ResourceRequest) -> str:
         """Make the call of a new resource."""
@@ -66,7 +66,7 @@ class SdkCall(Provider):
         self._made(request, "Update")
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Do nothing: what the call has done stays."""
+        """Do nothing: the effect of the call stays."""
 
     def _made(self, request: ResourceRequest, moment: str) -> str:
         call = json.loads(request.properties[moment])
@@ -80,7 +80,7 @@ class ClusterLogs(SdkCall):
     type = "Custom::ClusterLogs"
 
     def make(self, request: ResourceRequest, call: Mapping[str, Any]) -> None:
-        """Make the call, and pass over the error that it names."""
+        """Make the call, and ignore the error that it names."""
         parameters = call["parameters"]
         if "kmsKeyId" in parameters:
             require_usable_key(request.aws, parameters["kmsKeyId"], parameters["logGroupName"])
@@ -94,7 +94,7 @@ class ClusterLogs(SdkCall):
 
 
 class LustreRootSquash(SdkCall):
-    """Whom root of a node becomes on a file system: a stack that goes opens no files to root."""
+    """Root squash of a file system, which stays when the stack is deleted."""
 
     type = "Custom::LustreRootSquash"
 
@@ -114,7 +114,7 @@ class RestrictDefaultSecurityGroup(Provider):
     in_place = frozenset({"Account", "DefaultSecurityGroupId"})
 
     def create(self, request: ResourceRequest) -> str:
-        """Revoke the rules, where they are still there."""
+        """Revoke the default rules, if they still exist."""
         group_id, account = _group(request.properties)
         ec2 = request.aws.ec2
         for revoke, permission in (
@@ -128,13 +128,13 @@ class RestrictDefaultSecurityGroup(Provider):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Restrict the new group and free the old one."""
+        """Restrict the new group and restore the rules of the old one."""
         if _group(previous) != _group(request.properties):
             _give_back(request, previous)
             self.create(request)
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Give the rules back."""
+        """Restore the default rules."""
         _give_back(request, request.properties)
 
 
@@ -161,20 +161,20 @@ TAG = {"Key": "aws-cdk:auto-delete-objects", "Value": "true"}
 
 
 class AutoDeleteObjects(Provider):
-    """The end of everything in a bucket."""
+    """Deletion of all objects in a bucket."""
 
     type = "Custom::S3AutoDeleteObjects"
     supported = frozenset({"BucketName", "ServiceToken"})
     in_place = frozenset({"BucketName"})
 
     def create(self, request: ResourceRequest) -> str:
-        """Do nothing yet."""
+        """Do nothing until deletion."""
         return request.generated_name()
 
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Empty the bucket that another one replaces."""
+        """Empty the bucket that is replaced."""
         if previous["BucketName"] != request.properties["BucketName"]:
             _empty(request.aws.s3, str(previous["BucketName"]))
 
@@ -197,7 +197,7 @@ def _is_asked_for(s3: S3Client, bucket: str) -> bool:
 
 
 def _versions(s3: S3Client, bucket: str) -> Iterator[Any]:
-    """Yield every version of every object, deletion marks among them."""
+    """Yield every version of every object, including delete markers."""
     for page in s3.get_paginator("list_object_versions").paginate(Bucket=bucket):
         yield from page.get("Versions", [])
         yield from page.get("DeleteMarkers", [])
@@ -233,7 +233,7 @@ class BucketDeployment(Provider):
     in_place = supported - {"ServiceToken"}
 
     def create(self, request: ResourceRequest) -> str:
-        """Allocate an id, as the function does before it begins."""
+        """Return a new id, as the function does before it starts."""
         return f"aws.cdk.s3deployment.{ids.uuid(request.logical_id)}"
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:
@@ -253,7 +253,7 @@ class BucketDeployment(Provider):
             _delete(s3, bucket, [k for k in _keys(s3, bucket, prefix) if k not in files])
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Return what the function passes on."""
+        """Return the function's outputs."""
         keys = request.properties["SourceObjectKeys"]
         return {
             **request.given("DestinationBucketArn"),
@@ -263,7 +263,7 @@ class BucketDeployment(Provider):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Put the files anew; what lies at an old destination goes unless it is retained."""
+        """Put the files again, and delete those at an old destination unless retained."""
         moved = (_bucket(previous), _prefix(previous)) != (
             _bucket(request.properties),
             _prefix(request.properties),
@@ -284,7 +284,7 @@ class BucketDeployment(Provider):
 
 
 def _files(s3: S3Client, properties: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Yield (path, content) of every source, in order: a later file replaces an earlier one."""
+    """Yield (path, content) of every source, in order: later files replace earlier ones."""
     buckets, keys = properties["SourceBucketNames"], properties["SourceObjectKeys"]
     nothing: list[dict[str, Any]] = [{} for _ in keys]
     markers = properties.get("SourceMarkers") or nothing
@@ -305,13 +305,13 @@ def _bucket(properties: Mapping[str, Any]) -> str:
 
 
 def _prefix(properties: Mapping[str, Any]) -> str:
-    """Return the prefix with the slash at its end that separates it from file names."""
+    """Return the prefix with a trailing slash."""
     prefix = str(properties.get("DestinationBucketKeyPrefix", "")).strip("/")
     return f"{prefix}/" if prefix else ""
 
 
 def _switch(properties: Mapping[str, Any], name: str) -> bool:
-    """Read a switch; every switch of the function is on unless it is turned off."""
+    """Return a switch; all switches of the function are on by default."""
     return str(properties.get(name, "true")).lower() == "true"
 
 
@@ -326,7 +326,7 @@ def _delete(s3: S3Client, bucket: str, keys: list[str]) -> None:
 
 
 def _is_owned(s3: S3Client, bucket: str, prefix: str) -> bool:
-    """Return whether the bucket is tagged as belonging to a deployment that outlives this one."""
+    """Return whether the bucket's tags name a deployment that owns the prefix."""
     owner = f"{_OWNER_TAG}:{prefix}" if prefix else _OWNER_TAG
     tags = {tag["Key"] for tag in _bucket_tags(s3, bucket)}
     return any(tag.startswith(owner) for tag in tags)
@@ -341,9 +341,9 @@ def _bucket_tags(s3: S3Client, bucket: str) -> list[Any]:
 def archive_files(
     archive: bytes, markers: Mapping[str, object], *, json_escape: bool
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield (path, content) of every file of a zip archive, its markers replaced.
+    """Yield (path, content) of every file in a zip archive, with its markers replaced.
 
-    With `json_escape`, replacements are written so that they can stand inside a JSON string.
+    With `json_escape`, replacements are escaped for use inside a JSON string.
     """
     replacements = {
         marker.encode(): _replacement(value, json_escape=json_escape)

@@ -1,4 +1,4 @@
-"""CloudWatch: alarms, which never go off here, and dashboards, which moto keeps without tags."""
+"""CloudWatch: alarms, which never go off here, and dashboards, which moto stores without tags."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Dashboard(ApiResource):
     naming = Naming("DashboardName", 255)
 
     def call(self, request: ResourceRequest, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Call the service; raises ProviderError for what CloudWatch cannot show."""
+        """Call the service; raises ProviderError for an invalid dashboard."""
         answer = super().call(request, name, arguments)
         for problem in answer.get("DashboardValidationMessages", []):
             raise ProviderError(f"{problem.get('DataPath', '')}: {problem.get('Message', '')}")

@@ -1,8 +1,8 @@
-"""Resources of the user's own kinds: functions make, change and delete them, and say so in S3.
+"""Custom resources: functions create, change and delete them, and respond through S3.
 
-A function answers by a PUT to a pre-signed URL, which leads to a bucket of CloudFormation's own
-account. Where it ended and has not answered, CloudFormation would wait for an hour; here the
-resource fails at once. Source: CloudFormation user guide, "Custom resource request objects" and
+A function responds with a PUT to a pre-signed URL, which points to a bucket in CloudFormation's
+account. If it ends without a response, CloudFormation would wait for an hour; here the resource
+fails at once. Source: CloudFormation user guide, "Custom resource request objects" and
 "Custom resource response objects".
 """
 
@@ -24,67 +24,67 @@ PREFIX: Final = "Custom::"
 _TOKEN: Final = "ServiceToken"  # noqa: S105 - the ARN of a function
 _VALIDITY_S: Final = 7200
 _OWNER: Final = "000000000000"
-"""The account, not the user's, that has the bucket for answers."""
+"""The account, other than the user's, that owns the bucket for responses."""
 
 
 class CustomResource(Provider):
-    """A resource that the function ServiceToken makes of any properties."""
+    """A resource that the function in ServiceToken creates from any properties."""
 
     type = "AWS::CloudFormation::CustomResource"
     supported: ClassVar = frozenset({_TOKEN})
 
     def check(self, definition: ResourceDefinition) -> None:
-        """Raise TemplateError for a resource that nobody can make."""
+        """Raise TemplateError for a resource without a function."""
         if _TOKEN not in definition.properties:
             raise TemplateError(
                 f"{definition.type} ({definition.logical_id}) needs the property {_TOKEN}: the ARN "
-                "of the function that makes it"
+                "of the function that creates it"
             )
 
     def replaces(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-        """Tell that no change replaces it: the function says so by another physical id."""
+        """Return False: the function requests a replacement by another physical id."""
         return False
 
     def fixed(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-        """Return the one property that cannot change."""
+        """Return ServiceToken if it has changed, which is not allowed."""
         return [_TOKEN] if old[_TOKEN] != new[_TOKEN] else []
 
     def create(self, request: ResourceRequest) -> str:
-        """Have it made, and return the id that the function gives it, even if it failed."""
+        """Invoke the function, and return the id that it gives, even if it failed."""
         answer = _asked(request, "Create")
         return str(answer.get("PhysicalResourceId") or request.generated_name())
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Raise ProviderError unless the function has made it."""
+        """Raise ProviderError unless the function has succeeded."""
         _require_success(_last_answer(request))
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Return the data of the last answer."""
+        """Return the data of the last response."""
         return _last_answer(request).get("Data") or {}
 
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Have it changed."""
+        """Invoke the function for the update."""
         before = {"PhysicalResourceId": physical_id, "OldResourceProperties": _texts(previous)}
         _require_success(_asked(request, "Update", **before))
 
     def id_after_update(self, request: ResourceRequest, physical_id: str) -> str:
-        """Return the id of the last answer: another one than before is another resource."""
+        """Return the id of the last response: a new id means a new resource."""
         return str(_last_answer(request).get("PhysicalResourceId") or physical_id)
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Have it deleted."""
+        """Invoke the function for the deletion."""
         _require_success(_asked(request, "Delete", PhysicalResourceId=physical_id))
 
 
 def _asked(request: ResourceRequest, kind: str, **further: Any) -> Mapping[str, Any]:
-    """Ask the function, and return its answer, which is empty if it gave none."""
+    """Invoke the function, and return its response, which is empty if it gave none."""
     bucket, key = _place(request)
     request.aws.s3.delete_object(Bucket=bucket, Key=key)
     token = request.properties[_TOKEN]
     if ":lambda:" not in token:
-        raise ProviderError(f"{_TOKEN} {token} is no function: the embedded AWS asks only those")
+        raise ProviderError(f"{_TOKEN} {token} is not a function; the embedded AWS needs one")
     event = {
         "RequestType": kind,
         "RequestId": ids.uuid(f"request for {request.logical_id}"),
@@ -103,10 +103,10 @@ def _asked(request: ResourceRequest, kind: str, **further: Any) -> Mapping[str, 
 
 
 def _unanswered(request: ResourceRequest, failure: str) -> dict[str, Any]:
-    """Put an answer in the place of the one that a function did not give."""
+    """Return a failure in place of the missing response of a function."""
     reason = (
         "CloudFormation did not receive a response from your Custom Resource: the function ended "
-        "without an answer, for which CloudFormation would wait an hour."
+        "without a response, for which CloudFormation would wait an hour."
     )
     answer = {"Status": "FAILED", "Reason": f"{reason} {failure}".strip()}
     bucket, key = _place(request)
@@ -123,13 +123,13 @@ def _require_success(answer: Mapping[str, Any]) -> None:
 
 
 def _place(request: ResourceRequest) -> tuple[str, str]:
-    """Return bucket and key of the last answer for a resource."""
+    """Return bucket and key of the last response for a resource."""
     stack = request.stack_id.rpartition("/")[2]
     return _bucket(request.aws), f"{stack}/{request.logical_id}"
 
 
 def _bucket(aws: Clients) -> str:
-    """Return the bucket for answers, which the user's account neither has nor lists."""
+    """Return the bucket for responses, which the user's account does not list."""
     from moto.s3.models import s3_backends  # takes long to import
 
     name = f"cloudformation-custom-resource-response-{aws.region}"
@@ -149,7 +149,7 @@ def _last_answer(request: ResourceRequest) -> Mapping[str, Any]:
 
 
 def _texts(value: Any) -> Any:
-    """Return properties as functions get them: all numbers and booleans are texts."""
+    """Return properties as functions get them: all numbers and booleans are text."""
     if isinstance(value, list):
         return [_texts(item) for item in value]
     if isinstance(value, dict):

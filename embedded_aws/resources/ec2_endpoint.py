@@ -1,4 +1,4 @@
-"""EC2: VPC endpoints, and what EC2 refuses about them that moto takes."""
+"""EC2: VPC endpoints, with the refusals of EC2 that moto lacks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MEMBERS = ("RouteTableIds", "SecurityGroupIds", "SubnetIds")
 
 
 class VpcEndpoint(Ec2Resource):
-    """A gateway endpoint (S3), unless the type says Interface: then one address in each subnet."""
+    """A gateway endpoint (S3), or an interface endpoint with one address in each subnet."""
 
     type = "AWS::EC2::VPCEndpoint"
     kind = "vpc-endpoint"
@@ -43,7 +43,7 @@ class VpcEndpoint(Ec2Resource):
         return super().create(request)
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Look up what the endpoint consists of."""
+        """Look up the parts of the endpoint."""
         endpoint = self.described(request.aws, physical_id)
         entries = endpoint.get("DnsEntries", [])
         return {
@@ -54,7 +54,7 @@ class VpcEndpoint(Ec2Resource):
         }
 
     def changes(self, request: ResourceRequest, previous: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the policy, and which tables, subnets and groups come and go."""
+        """Return the policy, and the added and removed tables, subnets and groups."""
         changes = self.written(request.given("PolicyDocument"))
         for kind in _MEMBERS:
             old, new = set(previous.get(kind, [])), set(request.properties.get(kind, []))
@@ -66,7 +66,7 @@ class VpcEndpoint(Ec2Resource):
 def check_interface(aws: Clients, properties: Mapping[str, Any]) -> None:
     """Raise ProviderError for an interface endpoint that cannot be created.
 
-    What does not exist at all (service, subnet, security group) raises EC2's own error.
+    A service, subnet or security group that does not exist raises EC2's own error.
     """
     service = _service(aws, properties["ServiceName"], "Interface")
     vpc_id, subnet_ids = properties["VpcId"], properties.get("SubnetIds", [])

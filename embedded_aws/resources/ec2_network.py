@@ -1,4 +1,4 @@
-"""EC2: VPCs, their further blocks, subnets and flow logs."""
+"""EC2: VPCs, their secondary blocks, subnets and flow logs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _LARGEST_PREFIX, _SMALLEST_PREFIX = 16, 28
 
 
 class Ec2Resource(ApiResource):
-    """A resource of EC2, where all kinds of resources share the calls for tags."""
+    """A resource of EC2, where all resource types share the calls for tags."""
 
     service = "ec2"
     kind: ClassVar[str]
-    """What EC2 calls the kind of resource that gets tags at its creation."""
+    """EC2's resource type for tags at creation."""
     tagging = Tagging(
         "Resources", tag="create_tags", untag="delete_tags", keys="Tags", write_keys=as_keys
     )
@@ -47,13 +47,13 @@ class Vpc(Ec2Resource):
     given_attributes = ("CidrBlock",)
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Set the DNS attributes; each needs a call of its own."""
+        """Set the DNS attributes; each needs a separate call."""
         for name, default in (("EnableDnsSupport", True), ("EnableDnsHostnames", False)):
             value = {"Value": request.properties.get(name, default)}
             self.call(request, "modify_vpc_attribute", {"VpcId": physical_id, name: value})
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Look up what came with the VPC."""
+        """Look up the VPC's default resources and blocks."""
         ec2 = request.aws.ec2
         in_vpc: Any = {"Name": "vpc-id", "Values": [physical_id]}
         groups = ec2.describe_security_groups(
@@ -128,7 +128,7 @@ class Subnet(Ec2Resource):
         return {**super().arguments(request), "AvailabilityZone": zone_name(request)}
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Say whether instances get public addresses."""
+        """Set whether instances get public addresses."""
         public = {"Value": request.properties.get("MapPublicIpOnLaunch", False)}
         arguments = {"SubnetId": physical_id, "MapPublicIpOnLaunch": public}
         self.call(request, "modify_subnet_attribute", arguments)
@@ -184,7 +184,7 @@ class FlowLog(Ec2Resource):
         return {**super().arguments(request), "ResourceIds": [request.properties["ResourceId"]]}
 
     def call(self, request: ResourceRequest, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Call EC2; raises ProviderError for what it answers that it has not done."""
+        """Call EC2; raises ProviderError for failures listed in the response."""
         answer = super().call(request, name, arguments)
         for failure in answer.get("Unsuccessful", []):
             raise ProviderError(failure["Error"]["Message"])
@@ -192,7 +192,7 @@ class FlowLog(Ec2Resource):
 
 
 def association_problem(existing: Iterable[IPv4Network], block: IPv4Network) -> str | None:
-    """Say, with EC2's words, why a VPC with `existing` blocks cannot get this one; the first leads.
+    """Return EC2's message if a VPC cannot get this block; the first of `existing` is primary.
 
     Source: VPC user guide, VPC CIDR blocks, "IPv4 CIDR block association restrictions".
     """
@@ -227,7 +227,7 @@ def _is_restricted(existing: list[IPv4Network], block: IPv4Network) -> bool:
 def zone_name(request: ResourceRequest) -> str:
     """Return the name of the zone that the properties give by name or id, else the region's first.
 
-    Raises ProviderError, with EC2's words, for a zone that the region does not have.
+    Raises ProviderError, with EC2's message, for a zone that the Region does not have.
     """
     zones = request.aws.ec2.describe_availability_zones()["AvailabilityZones"]
     by_name = {zone["ZoneName"]: zone["ZoneName"] for zone in zones}
@@ -247,7 +247,7 @@ def zone_name(request: ResourceRequest) -> str:
 
 
 def require_unused(request: ResourceRequest, interface_filter: str, resource_id: str) -> None:
-    """Raise ProviderError, with EC2's words, if an interface that the filter finds exists."""
+    """Raise ProviderError, with EC2's message, if the filter finds any interface."""
     interfaces = request.aws.ec2.describe_network_interfaces(
         Filters=[{"Name": interface_filter, "Values": [resource_id]}]
     )["NetworkInterfaces"]

@@ -37,7 +37,7 @@ class VpcGatewayAttachment(Ec2Resource):
         return f"IGW|{request.properties['VpcId']}"
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Say what is attached."""
+        """Return the attachment's attributes."""
         return {"AttachmentType": "IGW"}
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
@@ -98,7 +98,7 @@ class NatGateway(Ec2Resource):
 
 
 class RouteTable(Ec2Resource):
-    """A route table; routes and associations are resources of their own."""
+    """A route table; routes and associations are separate resources."""
 
     type = "AWS::EC2::RouteTable"
     kind = "route-table"
@@ -141,7 +141,7 @@ class Route(Ec2Resource):
 
 
 class SubnetRouteTableAssociation(Ec2Resource):
-    """The assignment of a route table to a subnet, which else has the main route table."""
+    """The association of a route table with a subnet, in place of the main route table."""
 
     type = "AWS::EC2::SubnetRouteTableAssociation"
     supported = frozenset({"RouteTableId", "SubnetId"})

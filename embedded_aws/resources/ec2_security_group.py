@@ -11,7 +11,7 @@ from embedded_aws.resources.ec2_network import Ec2Resource, require_unused
 from embedded_aws.resources.provider import ProviderError, ResourceRequest
 
 _ALLOW_ALL_EGRESS: Any = {"IpProtocol": "-1", "CidrIp": "0.0.0.0/0"}
-"""The rule that EC2 gives every new group; CloudFormation takes it away if others are named."""
+"""The rule in every new group; CloudFormation removes it if others are given."""
 _RULE_PROPERTIES = frozenset(
     {
         "CidrIp",
@@ -30,7 +30,7 @@ _RULE_PROPERTIES = frozenset(
 
 
 class SecurityGroup(Ec2Resource):
-    """A security group with the rules that stand in its own properties."""
+    """A security group with the rules in its properties."""
 
     type = "AWS::EC2::SecurityGroup"
     kind = "security-group"
@@ -47,7 +47,7 @@ class SecurityGroup(Ec2Resource):
     given_attributes = ("VpcId",)
 
     def create(self, request: ResourceRequest) -> str:
-        """Create the group; moto would take a VPC that does not exist."""
+        """Create the group; moto would accept a VPC that does not exist."""
         request.aws.ec2.describe_vpcs(VpcIds=[request.properties["VpcId"]])
         return super().create(request)
 
@@ -60,7 +60,7 @@ class SecurityGroup(Ec2Resource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Change the rules of the group's own properties, and the tags."""
+        """Change the rules in the group's properties, and the tags."""
         new = request.properties
         _change_rules(
             request, physical_id, old=_rules(previous, "Ingress"), new=_rules(new, "Ingress")
@@ -69,7 +69,7 @@ class SecurityGroup(Ec2Resource):
         self.retag(request, physical_id, previous)
 
     def actual(self, request: ResourceRequest, physical_id: str) -> dict[str, Any] | None:
-        """Return the properties, with the rules as templates write them and their ids."""
+        """Return the properties, with the rules in template form and their ids."""
         actual = super().actual(request, physical_id) or {}
         rules = request.aws.ec2.describe_security_group_rules(
             Filters=[{"Name": "group-id", "Values": [physical_id]}]
@@ -80,13 +80,13 @@ class SecurityGroup(Ec2Resource):
         return actual
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Delete the group; EC2 refuses while a network interface has it."""
+        """Delete the group; EC2 refuses while a network interface uses it."""
         require_unused(request, "group-id", physical_id)
         super().delete(request, physical_id)
 
 
 class _Rule(Ec2Resource):
-    """One rule as a resource of its own; Ref gives the id of the rule (sgr-...)."""
+    """One rule as a separate resource; Ref gives the id of the rule (sgr-...)."""
 
     in_place = frozenset({"Description"})
     identity = "SecurityGroupRuleIds"
@@ -94,7 +94,7 @@ class _Rule(Ec2Resource):
     id_attributes = ("Id",)
 
     def arguments(self, request: ResourceRequest) -> dict[str, Any]:
-        """Return the rule as the API has it."""
+        """Return the rule in the API's form."""
         permission = _permission(request.properties)
         return {"GroupId": request.properties["GroupId"], "IpPermissions": [permission]}
 
@@ -116,7 +116,7 @@ class _Rule(Ec2Resource):
 
 
 class SecurityGroupIngress(_Rule):
-    """A rule for what may come in."""
+    """A rule for inbound traffic."""
 
     type = "AWS::EC2::SecurityGroupIngress"
     creation = "authorize_security_group_ingress"
@@ -129,7 +129,7 @@ class SecurityGroupIngress(_Rule):
 
 
 class SecurityGroupEgress(_Rule):
-    """A rule for what may go out."""
+    """A rule for outbound traffic."""
 
     type = "AWS::EC2::SecurityGroupEgress"
     creation = "authorize_security_group_egress"
@@ -142,9 +142,9 @@ class SecurityGroupEgress(_Rule):
     }
 
     def create(self, request: ResourceRequest) -> str:
-        """Authorize the rule; the one that EC2 gives every new group becomes this one.
+        """Authorize the rule; if it equals the default rule of new groups, replace that one.
 
-        CloudFormation takes that rule away for the rules that are resources (issue 157 of
+        CloudFormation removes the default rule for any rule that is a resource (issue 157 of
         aws-cloudformation/cfn-language-discussion); here only for its duplicate.
         """
         if _is_default_egress(request.properties):
@@ -186,7 +186,7 @@ def _change_rules(
 
 
 def _require_prefix_lists(request: ResourceRequest, rules: list[Any]) -> None:
-    """Raise ProviderError, with EC2's words, for a prefix list that moto would not miss."""
+    """Raise ProviderError, with EC2's message, for a missing prefix list, which moto accepts."""
     for prefix_list_id in filter(None, map(_prefix_list, rules)):
         found = request.aws.ec2.describe_managed_prefix_lists(PrefixListIds=[prefix_list_id])
         if not found["PrefixLists"]:
@@ -198,7 +198,7 @@ def _prefix_list(rule: Mapping[str, Any]) -> Any:
 
 
 def _written(rule: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn a rule as the API describes it into one as templates write it."""
+    """Convert a rule from the API's description to template form."""
     side = "Destination" if rule["IsEgress"] else "Source"
     names = {
         "CidrIp": "CidrIpv4",
@@ -214,7 +214,7 @@ def _written(rule: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _permission(rule: Mapping[str, Any]) -> Any:
-    """Turn a rule as templates write it into one as the API writes it."""
+    """Convert a rule from template form to the API's form."""
     for name in sorted(rule.keys() - _RULE_PROPERTIES - {"GroupId"}):
         raise ProviderError(f"{name} of a security group rule is not supported by the embedded AWS")
     permission: dict[str, Any] = {"IpProtocol": rule["IpProtocol"]}

@@ -1,4 +1,4 @@
-"""ECR: repositories, of which every CDK bootstrap stack has one."""
+"""ECR: repositories; every CDK bootstrap stack has one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from embedded_aws.resources.tags import Tagging
 
 
 class Repository(ApiResource):
-    """A repository for container images; ECR refuses to delete it while there is one in it."""
+    """A repository for container images; ECR refuses to delete it while it has images."""
 
     type = "AWS::ECR::Repository"
     in_place = frozenset({"LifecyclePolicy", "RepositoryPolicyText"})
@@ -28,7 +28,7 @@ class Repository(ApiResource):
     tags_at_creation = "tags"
 
     def arguments(self, request: ResourceRequest) -> dict[str, Any]:
-        """Return the properties, with the scan of images as the API spells it."""
+        """Return the properties, with image scanning in the API's spelling."""
         arguments = super().arguments(request)
         if "ImageScanningConfiguration" in request.properties:
             scan = request.properties["ImageScanningConfiguration"].get("ScanOnPush", False)
@@ -36,7 +36,7 @@ class Repository(ApiResource):
         return arguments
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Put the policies that the template gives."""
+        """Put the policies of the template."""
         ecr, properties = request.aws.service("ecr"), request.properties
         if "LifecyclePolicy" in properties:
             text = properties["LifecyclePolicy"]["LifecyclePolicyText"]

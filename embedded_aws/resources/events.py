@@ -41,7 +41,7 @@ class Rule(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Put the rule anew, with its targets and tags."""
+        """Put the rule again, with its targets and tags."""
         gone = _target_ids(previous) - _target_ids(request.properties)
         self._remove_targets(request, physical_id, gone)
         super().update(request, physical_id, previous)

@@ -13,15 +13,15 @@ from embedded_aws.resources.tags import Tagging
 _CONFIGURATIONS = ("LustreConfiguration", "OpenZFSConfiguration")
 _CHANGEABLE = ("FileSystemTypeVersion", "StorageCapacity", "StorageType")
 _FOR_DELETION = "Options"
-"""The one setting of OpenZFSConfiguration that is for DeleteFileSystem: whether child volumes go
+"""The one setting of OpenZFSConfiguration for DeleteFileSystem: whether child volumes are deleted,
 too. There are none here."""
 
 
 class FileSystem(ApiResource):
     """A file system.
 
-    Which settings replace it: CloudFormation template reference, "Update requires: Replacement".
-    Settings of which it promises no replacement and that UpdateFileSystem does not take
+    Source of the settings that replace it: CloudFormation template reference, "Update requires:
+    Replacement". Settings that neither require replacement nor can be changed by UpdateFileSystem
     (EfaEnabled, DriveCacheType) cannot be changed here.
     """
 
@@ -44,7 +44,7 @@ class FileSystem(ApiResource):
     tagging = Tagging("ResourceARN", by_attribute="ResourceARN")
 
     def fixed(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-        """Return what cannot change, settings within the configuration included."""
+        """Return the properties that cannot change, including settings in the configuration."""
         settings = [
             f"{name}.{setting}"
             for name in _CONFIGURATIONS
@@ -54,14 +54,14 @@ class FileSystem(ApiResource):
         return [*super().fixed(old, new), *settings]
 
     def written(self, properties: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the properties without what is for the deletion."""
+        """Return the properties without the setting for deletion."""
         return {
             name: _without_options(value) if name in _CONFIGURATIONS else value
             for name, value in properties.items()
         }
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Look up the names under which nodes mount it."""
+        """Look up the DNS and mount names for nodes."""
         found = self.described(request.aws, physical_id)
         if found["FileSystemType"] == "LUSTRE":
             own = {"LustreMountName": found["LustreConfiguration"]["MountName"]}
@@ -72,7 +72,7 @@ class FileSystem(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Change what UpdateFileSystem can change, and set the tags anew."""
+        """Apply UpdateFileSystem, and update the tags."""
         current = self.described(request.aws, physical_id)
         changes = _changes(previous, request.properties, current)
         if changes:
@@ -109,11 +109,11 @@ class DataRepositoryAssociation(ApiResource):
 def _changes(
     previous: Mapping[str, Any], properties: Mapping[str, Any], current: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments of UpdateFileSystem: what differs, nothing else.
+    """Return the arguments of UpdateFileSystem: only those that differ.
 
-    What a refused update did not change is not changed back. What is no longer given stays as it
-    is, except that Lustre's backups end: CloudFormation then asks for 0 days (public report of a
-    failed update, CloudFormation roadmap, issue 1687).
+    A rollback does not repeat changes that were refused. Omitted settings stay unchanged, except
+    that Lustre's backups end: CloudFormation then requests 0 days (public report of a failed
+    update, CloudFormation roadmap, issue 1687).
     """
     changes: dict[str, Any] = {
         name: properties[name]

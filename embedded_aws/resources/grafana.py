@@ -1,4 +1,4 @@
-"""AWS::Grafana::Workspace, which stands in for Grafana (see `embedded_aws.grafana`)."""
+"""AWS::Grafana::Workspace, which replaces Grafana here (see `embedded_aws.grafana`)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _NAMES = {
     "PermissionType": "permissionType",
     "RoleArn": "workspaceRoleArn",
 }
-"""Properties, and what CreateWorkspace calls them."""
+"""Properties and their names in CreateWorkspace."""
 
 _CHANGED = frozenset(_NAMES.values()) - {"authenticationProviders", "grafanaVersion"}
-"""What UpdateWorkspace takes of these."""
+"""Those that UpdateWorkspace accepts."""
 
 
 class Workspace(Provider):
@@ -33,13 +33,13 @@ class Workspace(Provider):
     in_place = supported
 
     def create(self, request: ResourceRequest) -> str:
-        """Make the workspace."""
+        """Create the workspace."""
         _check(request)
         made = request.aws.service("grafana").create_workspace(**_arguments(request))
         return str(made["workspace"]["id"])
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Return where it answers: in AWS a host, here a port of this computer and a path."""
+        """Return its endpoint: in AWS a host, here a port of this computer and a path."""
         asked = request.aws.service("grafana").describe_workspace(workspaceId=physical_id)
         return {
             "Endpoint": asked["workspace"]["endpoint"],
@@ -51,7 +51,7 @@ class Workspace(Provider):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Check the request; versions go up only (API reference, UpdateWorkspaceConfiguration)."""
+        """Update it; versions can only be raised (API reference, UpdateWorkspaceConfiguration)."""
         _check(request)
         old, new = (_version(each) for each in (previous, request.properties))
         if new < old:
@@ -60,7 +60,7 @@ class Workspace(Provider):
         request.aws.service("grafana").update_workspace(workspaceId=physical_id, **changed)
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Delete it with all that is in it."""
+        """Delete it with its contents."""
         with suppressed("ResourceNotFoundException"):
             request.aws.service("grafana").delete_workspace(workspaceId=physical_id)
 
@@ -70,7 +70,7 @@ def _arguments(request: ResourceRequest) -> dict[str, Any]:
 
 
 def _check(request: ResourceRequest) -> None:
-    """Refuse what CreateWorkspace refuses, and a role that there is not."""
+    """Check the arguments of CreateWorkspace, and that the role exists."""
     require_valid("grafana", "CreateWorkspace", _arguments(request))
     role = str(request.properties.get("RoleArn", ""))
     if role:

@@ -15,7 +15,7 @@ _GONE = "NoSuchEntity"
 
 
 class Role(ApiResource):
-    """A role with the policies that stand in its own properties."""
+    """A role with the policies in its properties."""
 
     type = "AWS::IAM::Role"
     apart = frozenset({"ManagedPolicyArns", "Policies"})
@@ -43,7 +43,7 @@ class Role(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Set trust policy, settings, boundary, policies and tags anew."""
+        """Update trust policy, settings, boundary, policies and tags."""
         iam, properties = request.aws.iam, request.properties
         iam.update_assume_role_policy(
             RoleName=physical_id,
@@ -62,7 +62,7 @@ class Role(ApiResource):
         self.retag(request, physical_id, previous)
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Take the policies off and delete the role."""
+        """Remove the policies and delete the role."""
         self._drop_policies(request, physical_id, request.properties, keep={})
         super().delete(request, physical_id)
 
@@ -87,7 +87,7 @@ class Role(ApiResource):
         previous: Mapping[str, Any],
         keep: Mapping[str, Any],
     ) -> None:
-        """Take off what `previous` names and `keep` does not."""
+        """Remove the policies that are in `previous` but not in `keep`."""
         iam = request.aws.iam
         for arn in set(previous.get("ManagedPolicyArns", [])) - set(
             keep.get("ManagedPolicyArns", [])
@@ -122,13 +122,13 @@ class Policy(Provider):
         return name
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Return the id under its own name."""
+        """Return the id as the attribute `Id`."""
         return {"Id": physical_id}
 
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Embed the policy anew, and take it out of roles that it no longer names."""
+        """Embed the policy again, and remove it from roles that it no longer names."""
         renamed = previous["PolicyName"] != request.properties["PolicyName"]
         kept = set() if renamed else set(request.properties.get("Roles", []))
         for role in set(previous.get("Roles", [])) - kept:
@@ -136,14 +136,14 @@ class Policy(Provider):
         self.create(request)
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Take the policy out of its roles."""
+        """Remove the policy from its roles."""
         for role in request.properties.get("Roles", []):
             with suppressed(_GONE):
                 request.aws.iam.delete_role_policy(RoleName=role, PolicyName=physical_id)
 
 
 class ManagedPolicy(ApiResource):
-    """A policy of its own; Ref gives its ARN."""
+    """A managed policy; Ref gives its ARN."""
 
     type = "AWS::IAM::ManagedPolicy"
     in_place = frozenset({"PolicyDocument", "Roles"})

@@ -1,4 +1,4 @@
-"""KMS: keys and their aliases. What services encrypt with keys is kept, not encrypted."""
+"""KMS: keys and their aliases. Services store the data, but do not encrypt it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WAITING_DAYS = 30
 
 
 class Key(ApiResource):
-    """A key, with KMS's own policy unless the template has one; deleting it lets it wait."""
+    """A key, with KMS's default policy unless given; deletion is scheduled."""
 
     type = "AWS::KMS::Key"
     apart = frozenset(
@@ -34,7 +34,7 @@ class Key(ApiResource):
     tagging = Tagging("KeyId", write=as_kms_pairs)
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Set rotation and state; each needs a call of its own."""
+        """Set rotation and state; each needs a separate call."""
         kms, properties = request.aws.service("kms"), request.properties
         if properties.get("EnableKeyRotation"):
             kms.enable_key_rotation(KeyId=physical_id, **request.given("RotationPeriodInDays"))
@@ -45,7 +45,7 @@ class Key(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Set description, policy, rotation, state and tags anew."""
+        """Update description, policy, rotation, state and tags."""
         kms, properties = request.aws.service("kms"), request.properties
         kms.update_key_description(KeyId=physical_id, Description=properties.get("Description", ""))
         if "KeyPolicy" in properties:

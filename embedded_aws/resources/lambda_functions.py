@@ -1,6 +1,6 @@
 """Lambda: functions, layers and permissions.
 
-What the CDK's own functions do for custom resources is done by the providers of those resources.
+The CDK's own functions for custom resources do not run; providers do their work.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ class Function(ApiResource):
     tagging = Tagging("Resource", by_attribute="Arn", write=dict)
 
     def arguments(self, request: ResourceRequest) -> dict[str, Any]:
-        """Return the properties, with the code as the API takes it."""
+        """Return the properties, with the code in the API's form."""
         return {**super().arguments(request), "Code": _code(request.properties)}
 
     def changes(self, request: ResourceRequest, previous: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the configuration; code has a call of its own."""
+        """Return the configuration; code has a separate call."""
         return self.written(request.given(*sorted(_CONFIGURATION)))
 
     def written(self, properties: Mapping[str, Any]) -> dict[str, Any]:
-        """Return properties as the calls have them: every variable is a text."""
+        """Return properties in the calls' form: every variable is text."""
         written = super().written(properties)
         if "Environment" in written:
             variables = written["Environment"].get("Variables", {})
@@ -65,7 +65,7 @@ class Function(ApiResource):
         return written
 
     def actual(self, request: ResourceRequest, physical_id: str) -> dict[str, Any] | None:
-        """Return the configuration, with layers by their ARNs alone."""
+        """Return the configuration, with layers as ARNs."""
         actual = super().actual(request, physical_id) or {}
         if "Layers" in actual:
             actual["Layers"] = [layer["Arn"] for layer in actual["Layers"]]
@@ -124,7 +124,7 @@ class Permission(ApiResource):
 
 
 def _code(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the API's Code; text in the template becomes an archive with what Lambda adds."""
+    """Return the API's Code; inline code becomes an archive with Lambda's additions."""
     code = dict(properties["Code"])
     if "ZipFile" not in code:
         return code

@@ -1,4 +1,4 @@
-"""CloudWatch Logs: log groups, and metric filters, which are kept but count no line."""
+"""CloudWatch Logs: log groups, and metric filters, which are stored but count nothing."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class LogGroup(ApiResource):
     tags_at_creation = "tags"
 
     def create(self, request: ResourceRequest) -> str:
-        """Create the log group; its key is looked at first."""
+        """Create the log group after checking its key."""
         arguments = self.arguments(request)
         self._require_usable_key(request, arguments["logGroupName"])
         self.call(request, self.creation, arguments)
         return str(arguments["logGroupName"])
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Set the key, and how long events are kept."""
+        """Set the key and the retention."""
         logs, properties = request.aws.logs, request.properties
         if "KmsKeyId" in properties:
             logs.associate_kms_key(logGroupName=physical_id, kmsKeyId=properties["KmsKeyId"])
@@ -51,18 +51,18 @@ class LogGroup(ApiResource):
             logs.put_retention_policy(logGroupName=physical_id, retentionInDays=days)
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Return the ARN as CloudFormation writes it, with `:*` at its end."""
+        """Return the ARN in CloudFormation's form, with a trailing `:*`."""
         return {"Arn": f"{_arn(request.aws, physical_id)}:*"}
 
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Set key, retention and tags anew."""
+        """Update key, retention and tags."""
         self._require_usable_key(request, physical_id)
         super().update(request, physical_id, previous)
 
     def tagged(self, request: ResourceRequest, physical_id: str) -> str:
-        """Return the ARN as the service's own calls take it."""
+        """Return the ARN in the form of the service's calls."""
         return _arn(request.aws, physical_id)
 
     def _require_usable_key(self, request: ResourceRequest, name: str) -> None:
@@ -71,7 +71,7 @@ class LogGroup(ApiResource):
 
 
 class MetricFilter(ApiResource):
-    """A filter of a log group that is there; Ref gives its name."""
+    """A filter of an existing log group; Ref gives its name."""
 
     type = "AWS::Logs::MetricFilter"
     supported = frozenset({"FilterName", "FilterPattern", "LogGroupName", "MetricTransformations"})
@@ -84,7 +84,7 @@ class MetricFilter(ApiResource):
     naming = Naming("FilterName", 512)
 
     def written(self, properties: Mapping[str, Any]) -> dict[str, Any]:
-        """Return properties as the API spells them: metricName, not MetricName, at every depth."""
+        """Return properties in the API's spelling, metricName for MetricName, at every depth."""
         written = super().written(properties)
         written["metricTransformations"] = [
             {lower_camel(name): value for name, value in each.items()}
@@ -93,7 +93,7 @@ class MetricFilter(ApiResource):
         return written
 
     def create(self, request: ResourceRequest) -> str:
-        """Put the filter; raises ProviderError, with the service's words, without a log group."""
+        """Put the filter; raises ProviderError, with the service's message, without a log group."""
         group = request.properties["LogGroupName"]
         found = request.aws.logs.describe_log_groups(logGroupNamePrefix=group)["logGroups"]
         if group not in [each["logGroupName"] for each in found]:
@@ -101,15 +101,15 @@ class MetricFilter(ApiResource):
         return super().create(request)
 
     def call(self, request: ResourceRequest, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Call the service, which finds a filter by its log group and its name."""
+        """Call the service, which identifies a filter by log group and name."""
         group = {"logGroupName": request.properties["LogGroupName"]}
         return super().call(request, name, {**arguments, **group})
 
 
 def require_usable_key(aws: Clients, key: str, log_group_name: str) -> None:
-    """Raise ProviderError, with the service's words, unless the key's policy names the service.
+    """Raise ProviderError, with the service's message, unless the key's policy names it.
 
-    Conditions of the policy are not looked at.
+    Conditions of the policy are not checked.
     """
     try:
         answer = aws.service("kms").get_key_policy(KeyId=key, PolicyName="default")

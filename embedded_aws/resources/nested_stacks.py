@@ -1,4 +1,4 @@
-"""Stacks as resources of stacks: each is a stack of its own, made and changed by CloudFormation."""
+"""Nested stacks: resources that are stacks, created and changed by CloudFormation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME_LIMIT = 128
 
 
 class NestedStack(Provider):
-    """A stack of a template in S3; Ref gives its ARN, its attributes are its outputs."""
+    """A stack from a template in S3; Ref gives its ARN, its attributes are its outputs."""
 
     type = "AWS::CloudFormation::Stack"
     is_always_updated = True
@@ -25,24 +25,24 @@ class NestedStack(Provider):
     supported = in_place | {"TimeoutInMinutes"}
 
     def create(self, request: ResourceRequest) -> str:
-        """Begin to create the stack."""
+        """Start the creation of the stack."""
         name = request.generated_name(_NAME_LIMIT)
         api = request.aws.service("cloudformation")
         return str(api.create_stack(StackName=name, **_arguments(request))["StackId"])
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Wait until the stack is there."""
+        """Wait until the stack is created."""
         _require(request, physical_id, "CREATE_COMPLETE", "created")
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Return the outputs, each below `Outputs.`."""
+        """Return the outputs, prefixed with `Outputs.`."""
         outputs = _described(request, physical_id).get("Outputs", [])
         return {f"Outputs.{each['OutputKey']}": each["OutputValue"] for each in outputs}
 
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Change the stack, and wait until it is as it should be."""
+        """Update the stack, and wait until that is complete."""
         api = request.aws.service("cloudformation")
         try:
             api.update_stack(StackName=physical_id, **_arguments(request))
@@ -81,7 +81,7 @@ def _described(request: ResourceRequest, physical_id: str) -> Any:
 
 
 def _require(request: ResourceRequest, physical_id: str, status: str, participle: str) -> None:
-    """Wait for the end of an operation; raises ProviderError if it has not led to `status`."""
+    """Wait for the end of an operation; raises ProviderError if its status is not `status`."""
     while True:
         stack = _described(request, physical_id)
         if not stack["StackStatus"].endswith("_IN_PROGRESS"):
@@ -95,7 +95,7 @@ def _require(request: ResourceRequest, physical_id: str, status: str, participle
 
 
 def _first_reason(request: ResourceRequest, physical_id: str) -> str:
-    """Return why the operation failed, by the first event that says so."""
+    """Return the reason in the operation's first failure event."""
     pages = request.aws.service("cloudformation").get_paginator("describe_stack_events")
     events = [
         event
@@ -104,4 +104,4 @@ def _first_reason(request: ResourceRequest, physical_id: str) -> str:
         if event["ResourceStatus"].endswith("_FAILED") or "ROLLBACK" in event["ResourceStatus"]
     ]
     reasons = [event["ResourceStatusReason"] for event in events if "ResourceStatusReason" in event]
-    return reasons[-1] if reasons else "its events say why"
+    return reasons[-1] if reasons else "see its events"

@@ -22,7 +22,7 @@ class ProviderError(Exception):
 
 @dataclass(frozen=True)
 class ResourceRequest:
-    """A resource to work on: what the template says about it, resolved, and where it belongs."""
+    """A resource to provision: its resolved template properties and its stack."""
 
     logical_id: str
     type: str
@@ -30,10 +30,10 @@ class ResourceRequest:
     stack_name: str
     aws: Clients
     stack_id: str = ""
-    """The ARN of the stack, which custom resources are told."""
+    """The ARN of the stack, which is passed to custom resources."""
 
     def given(self, *names: str) -> dict[str, Any]:
-        """Return those of the named properties that the template gives, for passing them on."""
+        """Return those of the named properties that the template sets, to pass them on."""
         return {name: self.properties[name] for name in names if name in self.properties}
 
     def generated_name(self, max_length: int = 64) -> str:
@@ -49,18 +49,18 @@ class Provider(ABC):
 
     type: ClassVar[str]
     supported: ClassVar[frozenset[str]]
-    """The properties that the provider honours; any other is refused by name."""
+    """Supported properties; any other is refused by name."""
     in_place: ClassVar[frozenset[str]] = frozenset()
-    """The properties that `update` can change."""
+    """Properties that `update` can change."""
     maps_tags: ClassVar[bool] = False
-    """Whether the type has its tags as a mapping, and not as a list of keys and values."""
+    """Whether the type's tags are a mapping instead of a list of keys and values."""
     is_always_updated: ClassVar[bool] = False
-    """Whether it may have to change although none of its properties does."""
+    """Whether it may need an update although none of its properties changes."""
     replaced_by: ClassVar[tuple[schemas.Path, ...]] = ()
-    """Properties whose change replaces the resource, beside those that the schema names."""
+    """Properties whose change replaces the resource, besides those in the schema."""
 
     def check(self, definition: ResourceDefinition) -> None:
-        """Raise one TemplateError for all that AWS refuses or that would silently be ignored."""
+        """Raise one TemplateError for all properties that AWS refuses or this would ignore."""
         where = f"{definition.type} ({definition.logical_id})"
         problems = [
             *self._unsupported(where, definition.properties),
@@ -73,7 +73,7 @@ class Provider(ABC):
             raise TemplateError("\n".join(problems))
 
     def _unsupported(self, where: str, properties: Mapping[str, Any]) -> Iterator[str]:
-        """Yield what names the properties that AWS has, as far as it is known, and this has not."""
+        """Yield a message that lists properties of AWS that are not supported here."""
         existing = schemas.property_names(self.type)
         names = sorted(
             name for name in properties.keys() - self.supported if name in (existing or [name])
@@ -104,14 +104,14 @@ class Provider(ABC):
         """Create the resource and return its physical id, which is what Ref gives."""
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: B027
-        """Finish what `create` began: settings with calls of their own, waiting until ready."""
+        """Complete the creation: make further calls, and wait until ready."""
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Return what Fn::GetAtt gives, by attribute name."""
+        """Return the values of Fn::GetAtt, by attribute name."""
         return {}
 
     def actual(self, request: ResourceRequest, physical_id: str) -> dict[str, Any] | None:
-        """Return the properties as the resource has them now, as far as they can be read.
+        """Return the current properties of the resource, as far as they can be read.
 
         None if nothing of the type can be read; raises ClientError if the resource is gone.
         """
@@ -120,11 +120,11 @@ class Provider(ABC):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Apply changes of `in_place` properties; `previous` are the properties until now."""
+        """Apply changes of `in_place` properties; `previous` are the old properties."""
         raise NotImplementedError(f"{self.type} names no property in `in_place`")
 
     def id_after_update(self, request: ResourceRequest, physical_id: str) -> str:
-        """Return the physical id after `update`: another one if that made another resource."""
+        """Return the physical id after `update`, which differs if that created a new resource."""
         return physical_id
 
     @abstractmethod
@@ -132,5 +132,5 @@ class Provider(ABC):
         """Delete the resource and return once it is gone."""
 
     def delete_with_snapshot(self, request: ResourceRequest, physical_id: str) -> None:
-        """Delete the resource, and keep a snapshot of what it held."""
+        """Delete the resource after taking a snapshot of its data."""
         raise ProviderError(f"DeletionPolicy Snapshot is not supported for {self.type}")

@@ -1,4 +1,4 @@
-"""RDS: database servers (no clusters, no replicas, nothing restored) and what they stand on."""
+"""RDS: database servers (no clusters, replicas or restores), their subnet groups and parameters."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _RENAMED = {"Port", "MasterUserSecret", "VPCSecurityGroups", _LOGS}
 
 
 class RdsResource(ApiResource):
-    """A resource of RDS, where all kinds of resources share the calls for tags."""
+    """A resource of RDS, where all resource types share the calls for tags."""
 
     service = "rds"
     checked_by_model = True
@@ -85,7 +85,7 @@ class DbSubnetGroup(RdsResource):
 
 
 class DbParameterGroup(RdsResource):
-    """Parameters of a server; those that are not named are RDS's own."""
+    """Parameters of a server; all others have RDS's defaults."""
 
     type = "AWS::RDS::DBParameterGroup"
     supported = frozenset({"DBParameterGroupName", "Description", "Family", "Parameters", "Tags"})
@@ -102,7 +102,7 @@ class DbParameterGroup(RdsResource):
     tagging = replace(RdsResource.tagging, by_attribute="DBParameterGroupArn")
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Set the parameters, as many in one call as RDS takes."""
+        """Set the parameters, in batches of RDS's maximum size."""
         parameters = [
             {"ParameterName": name, "ParameterValue": str(value), "ApplyMethod": "immediate"}
             for name, value in sorted(request.properties.get("Parameters", {}).items())
@@ -115,7 +115,7 @@ class DbParameterGroup(RdsResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Set the parameters and the tags anew; one that is gone has RDS's own value again."""
+        """Update parameters and tags; removed parameters return to RDS's defaults."""
         gone = previous.get("Parameters", {}).keys() - request.properties.get("Parameters", {})
         if gone:
             reset = [{"ParameterName": name, "ApplyMethod": "immediate"} for name in sorted(gone)]
@@ -125,7 +125,7 @@ class DbParameterGroup(RdsResource):
 
 
 class DbInstance(RdsResource):
-    """A database server; RDS keeps its password in a secret of its own."""
+    """A database server; RDS keeps its password in a secret that RDS manages."""
 
     type = "AWS::RDS::DBInstance"
     supported = frozenset({*_FIXED, *_CHANGEABLE, *_RENAMED, _FOR_CHANGES, _FOR_DELETION, "Tags"})
@@ -144,7 +144,7 @@ class DbInstance(RdsResource):
     tagging = replace(RdsResource.tagging, by_attribute="DBInstanceArn")
 
     def arguments(self, request: ResourceRequest) -> dict[str, Any]:
-        """Return the properties under the names that the API has."""
+        """Return the properties under the API's names."""
         return {
             **super().arguments(request),
             **_numbers(request.properties),
@@ -152,7 +152,7 @@ class DbInstance(RdsResource):
         }
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Look up where it answers, and where its password is."""
+        """Look up its endpoint and the ARN of its secret."""
         found = self.described(request.aws, physical_id)
         attributes = {
             **super().attributes(request, physical_id),
@@ -165,7 +165,7 @@ class DbInstance(RdsResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Change at once what has changed, and set the tags anew."""
+        """Apply the changes immediately, and update the tags."""
         changed = {
             name: value
             for name, value in {**request.properties, **_numbers(request.properties)}.items()
@@ -185,11 +185,11 @@ class DbInstance(RdsResource):
         self.retag(request, physical_id, previous)
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Delete it with what it held; RDS refuses for a protected one."""
+        """Delete it with its data; RDS refuses if it is protected."""
         self._delete(request, physical_id, {"SkipFinalSnapshot": True})
 
     def delete_with_snapshot(self, request: ResourceRequest, physical_id: str) -> None:
-        """Delete it after a last snapshot, named as CloudFormation does."""
+        """Delete it after a final snapshot, named as CloudFormation does."""
         name = f"{request.stack_name}-snapshot-{request.logical_id}-{physical_id}".lower()
         self._delete(request, physical_id, {"FinalDBSnapshotIdentifier": name[:SNAPSHOT_LIMIT]})
 
@@ -199,7 +199,7 @@ class DbInstance(RdsResource):
 
 
 def _numbers(properties: Mapping[str, Any]) -> dict[str, int]:
-    """Return what CloudFormation has as text and the API as a number."""
+    """Return the properties that are text in CloudFormation and numbers in the API."""
     return {name: int(properties[name]) for name in _NUMBERS if name in properties}
 
 

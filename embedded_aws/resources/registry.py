@@ -44,7 +44,7 @@ _SERVICES: Final = (
     "sqs",
     "ssm",
 )
-"""The files of this folder with resource types, by service."""
+"""The modules of this package with resource types, by service."""
 
 
 def _providers(module: ModuleType) -> list[Provider]:
@@ -65,7 +65,7 @@ PROVIDERS: Final[dict[str, Provider]] = {
 
 
 _LIKENESS: Final = 0.9
-"""How like two types must be for a question: all begin alike."""
+"""Minimum similarity of two types for a suggestion; all begin alike."""
 
 
 def provider_for(logical_id: str, resource_type: str) -> Provider:
@@ -81,7 +81,7 @@ def provider_for(logical_id: str, resource_type: str) -> Provider:
 
 
 def require_existing(aws: Clients, resource_type: str, physical_id: str) -> None:
-    """Raise ProviderError for a resource that is not there, or of a type that has no import."""
+    """Raise ProviderError for a missing resource, or a type that has no import."""
     if not is_there(aws, resource_type, physical_id):
         raise ProviderError(
             f"Resource of type '{resource_type}' with identifier '{physical_id}' was not found."
@@ -89,7 +89,7 @@ def require_existing(aws: Clients, resource_type: str, physical_id: str) -> None
 
 
 def is_there(aws: Clients, resource_type: str, physical_id: str) -> bool:
-    """Return whether a resource exists; raises ProviderError for a type that is not looked up."""
+    """Return whether a resource exists; raises ProviderError if its type cannot be looked up."""
     provider = PROVIDERS.get(resource_type)
     if not isinstance(provider, ApiResource):
         raise ProviderError(f"{resource_type} cannot be imported in the embedded AWS")

@@ -17,7 +17,7 @@ _SAME_IN_BOTH = (
 
 
 class Bucket(ApiResource):
-    """A bucket with everything that S3 configures by calls of its own."""
+    """A bucket with all configurations, which S3 sets by separate calls."""
 
     type = "AWS::S3::Bucket"
     in_place = frozenset(
@@ -41,7 +41,7 @@ class Bucket(ApiResource):
     described_by = DescribeCall("head_bucket", "Bucket")
 
     def arguments(self, request: ResourceRequest) -> dict[str, Any]:
-        """Return what makes a bucket in the region of the request."""
+        """Return the arguments for a bucket in the Region of the request."""
         region = request.aws.region
         location = {"CreateBucketConfiguration": {"LocationConstraint": region}}
         return {
@@ -51,7 +51,7 @@ class Bucket(ApiResource):
         }
 
     def create(self, request: ResourceRequest) -> str:
-        """Create the bucket; in us-east-1, S3 would make one's own bucket again."""
+        """Create the bucket; in us-east-1, S3 would accept one that the account already owns."""
         arguments = self.arguments(request)
         name = str(arguments["Bucket"])
         if self.exists(request.aws, name):
@@ -60,7 +60,7 @@ class Bucket(ApiResource):
         return name
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Apply every configuration that the template gives."""
+        """Apply every configuration in the template."""
         for name, configuration in _CONFIGURATIONS.items():
             if name in request.properties and (name != "Tags" or request.properties["Tags"]):
                 given = configuration.write(physical_id, request.properties[name])
@@ -80,7 +80,7 @@ class Bucket(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Apply the given configurations and remove those that are no longer given."""
+        """Apply the given configurations and remove all others."""
         for name in sorted(previous.keys() - request.properties.keys()):
             configuration = _CONFIGURATIONS[name]
             if configuration.removal:
@@ -107,19 +107,19 @@ class BucketPolicy(ApiResource):
 
 @dataclass(frozen=True)
 class _Configuration:
-    """The call that puts a configuration, and how it is taken away."""
+    """The call that puts a configuration, and the one that removes it."""
 
     put: str
     argument: str
     write: Callable[[str, Any], Any] = lambda _bucket, given: given
-    """From the bucket's name and the property to the argument."""
+    """Converts the bucket's name and the property to the argument."""
     removal: str | None = None
-    """The call that takes it away; without one, `nothing` is put."""
+    """The call that removes it; without one, `nothing` is put."""
     nothing: Any = None
 
 
 def _canned_acl(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn `LogDeliveryWrite` into `log-delivery-write`."""
+    """Convert `LogDeliveryWrite` to `log-delivery-write`."""
     name = properties.get("AccessControl")
     if name is None:
         return {}
@@ -214,4 +214,4 @@ _CONFIGURATIONS: Final = {
         removal="delete_bucket_tagging",
     ),
 }
-"""In the order in which they are put."""
+"""In the order of the calls."""

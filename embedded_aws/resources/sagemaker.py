@@ -47,7 +47,7 @@ class Cluster(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Change groups and settings with UpdateCluster, and wait for it; set the tags anew."""
+        """Change groups and settings with UpdateCluster, wait for it, and update the tags."""
         changes = _changes(previous, request.properties)
         if changes:
             changes |= _groups_to_delete(request, physical_id)
@@ -67,9 +67,9 @@ class Cluster(ApiResource):
 
 
 def _wait_until_in_service(request: ResourceRequest, physical_id: str) -> None:
-    """Return when nothing is under way any more; raises ProviderError with what went wrong.
+    """Wait until the operation has ended; raises ProviderError with the reason if it failed.
 
-    A cluster whose update failed is in service, as it was before, and says why it failed.
+    A cluster whose update failed is in service, as it was before, with the reason of the failure.
     """
     while True:
         cluster = request.aws.sagemaker.describe_cluster(ClusterName=physical_id)
@@ -91,9 +91,9 @@ def _changes(previous: Mapping[str, Any], properties: Mapping[str, Any]) -> dict
 
 
 def _groups_to_delete(request: ResourceRequest, physical_id: str) -> dict[str, list[str]]:
-    """Return UpdateCluster's argument for the groups that the template does not have any more.
+    """Return UpdateCluster's argument for the groups that are no longer in the template.
 
-    The cluster tells which there are: when a failed update is taken back, not all may be.
+    Only existing groups are listed: when a failed update is rolled back, some may not exist.
     """
     wanted = {group["InstanceGroupName"] for group in request.properties["InstanceGroups"]}
     cluster = request.aws.sagemaker.describe_cluster(ClusterName=physical_id)

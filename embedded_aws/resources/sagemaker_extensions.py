@@ -11,7 +11,7 @@ from embedded_aws.resources.provider import ResourceRequest
 
 
 class Extension(ApiResource):
-    """Software that HyperPod installs on all nodes of a cluster, which calls name beside it."""
+    """Software that HyperPod installs on all nodes of a cluster; calls also name the cluster."""
 
     type = "AWS::SageMaker::Extension"
     in_place = frozenset({"ConfigurationValues", "ExtensionVersion"})
@@ -25,11 +25,11 @@ class Extension(ApiResource):
     id_attributes = ("ExtensionArn",)
 
     def arguments(self, request: ResourceRequest) -> dict[str, Any]:
-        """Return the properties, which are the arguments of the call, tags and all."""
+        """Return the properties, which are the arguments of the call, including tags."""
         return dict(request.properties)
 
     def changes(self, request: ResourceRequest, previous: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what differs, and the cluster."""
+        """Return the changed properties, and the cluster."""
         changed = {
             name: value
             for name, value in super().changes(request, previous).items()
@@ -43,7 +43,7 @@ class Extension(ApiResource):
         self.call(request, self.deletion, {"ClusterArn": cluster, self.identity: physical_id})
 
     def actual(self, request: ResourceRequest, physical_id: str) -> dict[str, Any] | None:
-        """Return what the API describes of the properties; settings with their defaults."""
+        """Return the described properties; settings include their defaults."""
         cluster = request.properties["ClusterArn"]
         found = _described(request.aws, cluster, physical_id)
         return {name: found[name] for name in request.properties if name in found}

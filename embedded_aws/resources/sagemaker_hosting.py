@@ -12,7 +12,7 @@ from embedded_aws.resources.tags import Tagging
 
 
 class NamedInSageMaker(ApiResource):
-    """A resource that calls know by its name, and CloudFormation by its ARN."""
+    """A resource identified by name in calls and by ARN in CloudFormation."""
 
     service = "sagemaker"
     checked_by_model = True
@@ -25,7 +25,7 @@ class NamedInSageMaker(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Change what can change, and set the tags anew."""
+        """Apply the changes, and update the tags."""
         if self.change:
             changes = self.changes(request, previous)
             self.call(request, self.change, {self.identity: name_in(physical_id), **changes})
@@ -37,7 +37,7 @@ class NamedInSageMaker(ApiResource):
 
 
 class Model(NamedInSageMaker):
-    """A model: its container, its files, its role."""
+    """A model: container, files and role."""
 
     type = "AWS::SageMaker::Model"
     in_place = frozenset({"Tags"})
@@ -71,7 +71,7 @@ class EndpointConfig(NamedInSageMaker):
 
 
 class Endpoint(NamedInSageMaker):
-    """An endpoint, which turns to another configuration in place."""
+    """An endpoint, which can switch to another configuration in place."""
 
     type = "AWS::SageMaker::Endpoint"
     apart = frozenset({"RetainAllVariantProperties"})
@@ -85,13 +85,13 @@ class Endpoint(NamedInSageMaker):
     read_attributes: ClassVar = {"EndpointName": ("EndpointName",)}
 
     def changes(self, request: ResourceRequest, previous: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what an update is told: also what the creation is not."""
+        """Return the arguments of an update, including those that the creation lacks."""
         return super().changes(request, previous) | request.given("RetainAllVariantProperties")
 
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Turn to another configuration where there is another one, and set the tags anew."""
+        """Switch to another configuration if it changed, and update the tags."""
         if request.properties["EndpointConfigName"] != previous["EndpointConfigName"]:
             super().update(request, physical_id, previous)
         else:

@@ -1,4 +1,4 @@
-"""SageMaker: notebook instances and the scripts with which they start. Ref gives the ARN."""
+"""SageMaker: notebook instances and their lifecycle scripts. Ref gives the ARN."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STOPPED = "Stopped"
 
 
 class NotebookInstanceLifecycleConfig(NamedInSageMaker):
-    """Scripts that run when a notebook instance is made and started."""
+    """Scripts that run when a notebook instance is created and started."""
 
     type = "AWS::SageMaker::NotebookInstanceLifecycleConfig"
     in_place = frozenset({"OnCreate", "OnStart", "Tags"})
@@ -33,7 +33,7 @@ class NotebookInstanceLifecycleConfig(NamedInSageMaker):
 
 
 class NotebookInstance(NamedInSageMaker):
-    """A notebook instance, which CloudFormation stops to change or delete it."""
+    """A notebook instance, which CloudFormation stops before it is changed or deleted."""
 
     type = "AWS::SageMaker::NotebookInstance"
     in_place = frozenset(
@@ -66,7 +66,7 @@ class NotebookInstance(NamedInSageMaker):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Stop it, change it, and start it again, if it ran."""
+        """Stop it, change it, and start it again if it was running."""
         if self.changes(request, previous) == _of(previous, self.in_place - {"Tags"}):
             self.retag(request, physical_id, previous)
             return
@@ -82,7 +82,7 @@ class NotebookInstance(NamedInSageMaker):
         super().delete(request, physical_id)
 
     def _stop(self, request: ResourceRequest, physical_id: str) -> bool:
-        """Stop it; tell whether it ran."""
+        """Stop it, and return whether it was running."""
         found = self.described(request.aws, physical_id)
         if found["NotebookInstanceStatus"] == STOPPED:
             return False

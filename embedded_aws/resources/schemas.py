@@ -1,6 +1,6 @@
-"""AWS's own resource schemas: properties with their types, and changes that replace a resource.
+"""AWS's resource schemas: properties with their types, and changes that replace a resource.
 
-`tools.resource_schemas` makes the table of them, for the types that the embedded AWS supports.
+`tools.resource_schemas` generates their table, for the types that the embedded AWS supports.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from embedded_aws.templates.intrinsics import as_text, function_name
 from embedded_aws.templates.template import TemplateError
 
 Path = tuple[str, ...]
-"""The way to a property, such as ("LustreConfiguration", "DeploymentType")."""
+"""The path to a property, such as ("LustreConfiguration", "DeploymentType")."""
 
 _ANY: Final = "*"
-"""The key that stands for any further keys."""
+"""The key that represents any further keys."""
 
 _NO_SCHEMA: Final[Mapping[str, Any]] = {
     "create_only": (),
@@ -27,7 +27,7 @@ _NO_SCHEMA: Final[Mapping[str, Any]] = {
     "properties": None,
     "definitions": {},
 }
-"""What is known of a type that is not AWS's own, or not supported."""
+"""The schema of a type that is unsupported or not from AWS."""
 
 
 def changed_properties(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
@@ -55,15 +55,15 @@ def import_identifiers(resource_type: str) -> tuple[str, ...]:
 
 
 def property_names(resource_type: str) -> Collection[str]:
-    """Return the properties that AWS's own types have, nothing for other types."""
+    """Return the properties of an AWS type, nothing for other types."""
     return _schema(resource_type)["properties"] or ()
 
 
 def extraneous_keys(resource_type: str, properties: Mapping[str, Any]) -> list[str]:
-    """Return, in CloudFormation's words, the keys at any depth that the type does not have.
+    """Return CloudFormation's messages about keys, at any depth, that the type does not have.
 
-    `properties` may still contain functions; what those will give is not looked at. Types that are
-    not AWS's own have no schema.
+    `properties` may still contain functions; their results are not checked. Types that are not from
+    AWS have no schema.
     """
     schema = _schema(resource_type)
     return list(_extraneous(schema["properties"], properties, schema, "#"))
@@ -82,7 +82,7 @@ def _schemas() -> Mapping[str, Mapping[str, Any]]:
 
 
 def _extraneous(keys: Any, value: Any, schema: Mapping[str, Any], where: str) -> Iterator[str]:
-    """Yield what `value` has beyond `keys`, which are told in `tools.resource_schemas`."""
+    """Yield the extraneous parts of `value`; `tools.resource_schemas` explains `keys`."""
     keys = _named(keys, schema)
     if isinstance(value, list) and isinstance(keys, list):
         for number, item in enumerate(value):
@@ -97,10 +97,10 @@ def _extraneous(keys: Any, value: Any, schema: Mapping[str, Any], where: str) ->
 
 
 def coerced(resource_type: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return resolved properties with numbers, booleans and texts as the type has them.
+    """Return resolved properties with scalars converted to the types in the schema.
 
-    Raises TemplateError, with CloudFormation's words, for a text that is no number. What is not
-    known yet, and what is to be read from a store, stays as it is.
+    Raises TemplateError, with CloudFormation's message, for text that is not a number. Unknown
+    values and dynamic references stay unchanged.
     """
     schema = _schema(resource_type)
     value: dict[str, Any] = _coerced(schema["properties"], properties, schema, "#")
@@ -146,17 +146,17 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "number": _number,
     "string": as_text,
 }
-"""Values of the scalar types, from what templates have in their place."""
+"""Conversions of template values to the scalar types."""
 
 
 def did_you_mean(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
-    """Return the question after a name that is nearly another, nothing for any other name."""
+    """Return a suggestion if a name is similar to a known one, else an empty text."""
     close = get_close_matches(name, sorted(known), n=1, cutoff=likeness)
     return f" (did you mean {close[0]}?)" if close else ""
 
 
 def _named(keys: Any, schema: Mapping[str, Any]) -> Any:
-    """Return the keys themselves, if they are given by the name of a definition."""
+    """Return the keys, looked up if they are the name of a definition."""
     return schema["definitions"].get(keys, keys) if isinstance(keys, str) else keys
 
 

@@ -32,11 +32,11 @@ class Secret(ApiResource):
     tagging = Tagging("SecretId")
 
     def arguments(self, request: ResourceRequest) -> dict[str, Any]:
-        """Return the properties, with the given text or a new password."""
+        """Return the properties, with the given value or a new password."""
         return {**super().arguments(request), "SecretString": _value(request)}
 
     def changes(self, request: ResourceRequest, previous: Mapping[str, Any]) -> dict[str, Any]:
-        """Return description and key; the value only when its own properties change."""
+        """Return description and key; the value only if its properties change."""
         changed = any(previous.get(name) != request.properties.get(name) for name in self.apart)
         return {
             "Description": "",
@@ -45,13 +45,13 @@ class Secret(ApiResource):
         }
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Delete the secret at once, as CloudFormation does (user guide, DeletionPolicy)."""
+        """Delete the secret immediately, as CloudFormation does (user guide, DeletionPolicy)."""
         at_once = {"SecretId": physical_id, "ForceDeleteWithoutRecovery": True}
         self.call(request, self.deletion, at_once)
 
 
 def _value(request: ResourceRequest) -> str:
-    """Return the given text, or a new password, alone or under its key in a JSON object."""
+    """Return the given value, or a new password, alone or under its key in a JSON object."""
     rules = dict(request.properties.get("GenerateSecretString", {}))
     if "SecretString" in request.properties:
         return str(request.properties["SecretString"])

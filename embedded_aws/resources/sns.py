@@ -60,12 +60,12 @@ class Topic(ApiResource):
     tagging = Tagging("ResourceArn")
 
     def arguments(self, request: ResourceRequest) -> dict[str, Any]:
-        """Return name and tags beside the attributes."""
+        """Return name and tags besides the attributes."""
         attributes = texts(request.given(*_TOPIC_ATTRIBUTES))
         return {**super().arguments(request), "Attributes": attributes}
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Subscribe those that stand in the topic's own properties."""
+        """Create the subscriptions in the topic's properties."""
         for subscription in request.properties.get("Subscription", []):
             _subscribe(request, physical_id, subscription)
 
@@ -76,7 +76,7 @@ class Topic(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Set attributes, subscriptions and tags anew."""
+        """Update attributes, subscriptions and tags."""
         sns, properties = request.aws.service("sns"), request.properties
         for name, value in _changed(_TOPIC_ATTRIBUTES, previous, properties):
             sns.set_topic_attributes(TopicArn=physical_id, AttributeName=name, AttributeValue=value)
@@ -92,7 +92,7 @@ class Topic(ApiResource):
 
 
 class Subscription(ApiResource):
-    """A subscription of its own; Ref gives its ARN. Nobody has to confirm it."""
+    """A separate subscription; Ref gives its ARN. It needs no confirmation."""
 
     type = "AWS::SNS::Subscription"
     in_place = _SUBSCRIPTION_ATTRIBUTES
@@ -109,7 +109,7 @@ class Subscription(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Set the attributes anew."""
+        """Update the attributes."""
         for name, value in _changed(_SUBSCRIPTION_ATTRIBUTES, previous, request.properties):
             request.aws.service("sns").set_subscription_attributes(
                 SubscriptionArn=physical_id, AttributeName=name, AttributeValue=value
@@ -125,19 +125,19 @@ class TopicPolicy(SharedPolicy):
     in_place = supported
 
     def put(self, request: ResourceRequest, holder: str, policy: Mapping[str, Any] | None) -> None:
-        """Put a policy on a topic, or give it the one back that it was created with."""
+        """Put a policy on a topic, or restore its default policy."""
         document = policy or _owners_policy(request, holder)
         request.aws.service("sns").set_topic_attributes(
             TopicArn=holder, AttributeName="Policy", AttributeValue=json.dumps(document)
         )
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Return the id under its own name."""
+        """Return the id as the attribute `Id`."""
         return {"Id": physical_id}
 
 
 def _subscribe(request: ResourceRequest, topic: str, given: Mapping[str, Any]) -> str:
-    """Subscribe; raises ProviderError, with SNS's words, for what moto would take."""
+    """Subscribe; raises ProviderError, with SNS's message, for input that moto would accept."""
     if given["Protocol"] not in _PROTOCOLS:
         raise ProviderError("Invalid parameter: Protocol")
     if given["Protocol"].startswith("email") and "@" not in given["Endpoint"]:
@@ -161,7 +161,7 @@ def _subscriptions(request: ResourceRequest, topic: str) -> list[Any]:
 def _changed(
     names: Iterable[str], previous: Mapping[str, Any], properties: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the attributes that differ; one that is gone becomes empty."""
+    """Yield the changed attributes; removed ones become empty."""
     for name in sorted(names):
         value = properties.get(name)
         if value != previous.get(name):
@@ -169,7 +169,7 @@ def _changed(
 
 
 def _owners_policy(request: ResourceRequest, topic: str) -> dict[str, Any]:
-    """Return the policy that lets the owner's account use a topic."""
+    """Return the default policy, which lets the owner's account use a topic."""
     actions = ("GetTopicAttributes", "SetTopicAttributes", "AddPermission", "RemovePermission")
     more = ("DeleteTopic", "Subscribe", "ListSubscriptionsByTopic", "Publish")
     statement = {

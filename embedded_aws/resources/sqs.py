@@ -25,7 +25,7 @@ _ATTRIBUTES = frozenset(
 
 
 class Queue(ApiResource):
-    """A queue; Ref gives its address."""
+    """A queue; Ref gives its URL."""
 
     type = "AWS::SQS::Queue"
     apart = _ATTRIBUTES
@@ -40,12 +40,12 @@ class Queue(ApiResource):
     tags_at_creation = "tags"
 
     def arguments(self, request: ResourceRequest) -> dict[str, Any]:
-        """Return name and tags beside the attributes."""
+        """Return name and tags besides the attributes."""
         attributes = texts(request.given(*_ATTRIBUTES))
         return {**super().arguments(request), "Attributes": attributes}
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Return ARN, name and address."""
+        """Return ARN, name and URL."""
         name = physical_id.rpartition("/")[2]
         arn = request.aws.arn("sqs", name)
         return {"Arn": arn, "QueueName": name, "QueueUrl": physical_id}
@@ -53,7 +53,7 @@ class Queue(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Set attributes and tags anew; moto forgets the policy unless it is set with them."""
+        """Update attributes and tags; moto loses the policy unless it is set with them."""
         policy = {"QueueUrl": physical_id, "AttributeNames": ["Policy"]}
         kept = self.call(request, "get_queue_attributes", policy).get("Attributes", {})
         attributes = {**kept, **texts(request.given(*_ATTRIBUTES))}
@@ -63,7 +63,7 @@ class Queue(ApiResource):
 
 
 class QueuePolicy(SharedPolicy):
-    """The policy of queues; without it a queue is for its account alone."""
+    """The policy of queues; without it, only the queue's account has access."""
 
     type = "AWS::SQS::QueuePolicy"
     holders = "Queues"
@@ -71,6 +71,6 @@ class QueuePolicy(SharedPolicy):
     in_place = supported
 
     def put(self, request: ResourceRequest, holder: str, policy: Mapping[str, Any] | None) -> None:
-        """Put a policy on a queue, or take it away."""
+        """Put a policy on a queue, or remove it."""
         attributes = {"Policy": json.dumps(policy) if policy else ""}
         request.aws.service("sqs").set_queue_attributes(QueueUrl=holder, Attributes=attributes)

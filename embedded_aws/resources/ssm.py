@@ -44,8 +44,8 @@ def _tagging(kind: str) -> Tagging:
 class Document(ApiResource):
     """A document; Ref gives its name.
 
-    Changed content becomes a new version, or replaces the document where `UpdateMethod` does not
-    say NewVersion.
+    Changed content becomes a new version if `UpdateMethod` is NewVersion, and otherwise replaces
+    the document.
     """
 
     type = "AWS::SSM::Document"
@@ -61,7 +61,7 @@ class Document(ApiResource):
     tagging = _tagging("Document")
 
     def replaces(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-        """Return whether the change makes another document."""
+        """Return whether the change replaces the document."""
         if super().replaces(old, new):
             return True
         return new.get("UpdateMethod") != _NEW_VERSION and differs_at(
@@ -75,7 +75,7 @@ class Document(ApiResource):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Make a new version the default one, and set the tags anew."""
+        """Create a new default version, and update the tags."""
         if differs_at(previous, request.properties, _REPLACED_BY_DEFAULT):
             ssm = request.aws.service("ssm")
             described = ssm.update_document(
@@ -91,7 +91,7 @@ class Document(ApiResource):
 
 
 class Parameter(ApiResource):
-    """A parameter of the parameter store."""
+    """A parameter in Parameter Store."""
 
     type = "AWS::SSM::Parameter"
     in_place = frozenset({"Description", "Tags", "Type", "Value"})
@@ -107,16 +107,16 @@ class Parameter(ApiResource):
     tags_at_creation = None
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Set the tags: PutParameter takes none when it overwrites."""
+        """Set the tags: PutParameter rejects tags when it overwrites."""
         self.retag(request, physical_id, {})
 
     def changes(self, request: ResourceRequest, previous: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameter as it is now."""
+        """Return the parameter's arguments without tags."""
         return {**super().changes(request, previous), "Overwrite": True}
 
 
 def _content(properties: Mapping[str, Any]) -> str:
-    """Return the content as text; raises ProviderError for a session document AWS refuses."""
+    """Return the content as text; raises ProviderError for an invalid session document."""
     content = properties["Content"]
     parsed = json.loads(content) if isinstance(content, str) else content
     if properties.get("DocumentType") == "Session":

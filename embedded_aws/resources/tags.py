@@ -1,4 +1,4 @@
-"""Tags of resources: the calls that change them, and the forms in which services take them."""
+"""Tags of resources: the calls that change them, and their forms in the services' APIs."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from typing import Any
 
 
 def tags_of(properties: Mapping[str, Any]) -> dict[str, str]:
-    """Return the tags of a resource; most types have them as a list, some as a mapping."""
+    """Return the tags of a resource, given as a list or, for some types, a mapping."""
     given = properties.get("Tags", [])
     return dict(given) if isinstance(given, dict) else {tag["Key"]: tag["Value"] for tag in given}
 
 
 def as_pairs(tags: Mapping[str, str]) -> list[dict[str, str]]:
-    """Write tags as most services take them: a list of Key and Value."""
+    """Return tags in the form of most services: a list of Key and Value."""
     return [{"Key": key, "Value": value} for key, value in tags.items()]
 
 
 def as_kms_pairs(tags: Mapping[str, str]) -> list[dict[str, str]]:
-    """Write tags as KMS takes them."""
+    """Return tags in the form of KMS."""
     return [{"TagKey": key, "TagValue": value} for key, value in tags.items()]
 
 
 def as_keys(keys: list[str]) -> list[dict[str, str]]:
-    """Write the keys of tags that go as EC2 takes them."""
+    """Return the keys of removed tags in the form of EC2."""
     return [{"Key": key} for key in keys]
 
 
 @dataclass(frozen=True)
 class Tagging:
-    """A service's way to change tags: its calls, and their names for resource, tags and keys."""
+    """A service's tagging calls, and their names for resource, tags and keys."""
 
     resource: str
     by_attribute: str | None = None
-    """The attribute that the calls take for the resource, if that is not its physical id."""
+    """The attribute that identifies the resource in the calls, if not its physical id."""
     tag: str = "tag_resource"
     untag: str = "untag_resource"
     tags: str = "Tags"
@@ -47,7 +47,7 @@ class Tagging:
     def change(
         self, client: Any, resource: str, old: Mapping[str, Any], new: Mapping[str, Any]
     ) -> None:
-        """Make the tags of a resource those of its `new` properties."""
+        """Set the tags of a resource to those in its `new` properties."""
         named = {**identified(self.resource, resource), **self.further}
         tags = tags_of(new)
         gone = sorted(tags_of(old).keys() - tags.keys())
@@ -58,5 +58,5 @@ class Tagging:
 
 
 def identified(name: str, physical_id: str) -> dict[str, Any]:
-    """Return the argument that names one resource: a list, if its name is a plural."""
+    """Return the argument that identifies one resource: a list if the name is plural."""
     return {name: [physical_id] if name.endswith("s") else physical_id}

@@ -1,1 +1,1 @@
-"""Amazon SageMaker HyperPod with Slurm: the cluster API. Nothing else of SageMaker is here."""
+"""Amazon SageMaker: HyperPod with Slurm, training plans, models, endpoints and notebooks."""

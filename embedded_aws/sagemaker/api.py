@@ -1,4 +1,4 @@
-"""The operations of the SageMaker API: HyperPod clusters with Slurm, and services beside them."""
+"""The operations of the SageMaker API: HyperPod clusters with Slurm, and other services."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from embedded_aws.wire import Operation
 Shape = dict[str, Any]
 
 _RESERVED = "aws:"
-"""How keys begin that only AWS itself gives, in any case of letters (Tagging AWS Resources user
-guide, "Tag naming limits and requirements")."""
+"""Prefix of tag keys reserved for AWS, in any letter case (Tagging AWS Resources user guide, "Tag
+naming limits and requirements")."""
 
 
 class SageMakerApi:
@@ -195,9 +195,9 @@ def _training_plans(
 
 
 def _checked(name: str, operation: Operation) -> Operation:
-    """Hold an operation's input against the model before anything else, as the service does.
+    """Wrap an operation so that its input is first checked against the model, as on AWS.
 
-    A cluster of an impossible name is a wrong request, not one that was not found.
+    A request with an invalid cluster name is a validation error, not a missing cluster.
     """
 
     def checked(region: str, given: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -1,7 +1,7 @@
-"""What is attached to single nodes: network interfaces. Volumes are for clusters with EKS only.
+"""Network interfaces attached to single nodes. Volumes are for clusters with EKS only.
 
-Source: API reference, AttachClusterNodeNetworkInterface, AttachClusterNodeVolume. How many
-interfaces a node takes is not looked at; EC2 shows an attached one as available.
+Source: API reference, AttachClusterNodeNetworkInterface, AttachClusterNodeVolume. The maximum
+number of interfaces is not checked; EC2 shows an attached one as available.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Shape = dict[str, Any]
 
 
 class Attachments:
-    """The interfaces that people have attached; each of them once."""
+    """The interfaces that users have attached; each at most once."""
 
     def __init__(self, clusters: Clusters, clients: Callable[[str], Clients]) -> None:
         self._clusters = clusters
         self._clients = clients
         self._lock = threading.Lock()
         self._nodes: dict[str, str] = {}
-        """By interface, the instance that has it."""
+        """The instance of each interface, by interface id."""
 
     def attach_interface(self, region: str, given: Mapping[str, Any]) -> Shape:
         """Answer AttachClusterNodeNetworkInterface; raises ResourceNotFound or a refusal."""

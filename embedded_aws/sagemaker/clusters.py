@@ -1,6 +1,6 @@
-"""The clusters of the account, and their way from CreateCluster to DeleteCluster.
+"""The clusters of the account, from CreateCluster to DeleteCluster.
 
-The platform works in threads of its own, so that an API call waits for no machine to boot.
+The platform works in background threads, so that API calls do not wait for machines to boot.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 class Clusters:
-    """All clusters by region. Every public method locks for itself."""
+    """All clusters by Region. Every public method does its own locking."""
 
     def __init__(
         self,
@@ -64,17 +64,17 @@ class Clusters:
         self._clients = clients
         self._platform = platform
         self.instance_types = instance_types
-        """Facts by which requests are judged."""
+        """Facts used to check requests."""
         self._send = send
         self.plans = TrainingPlans(platform.ends_plan)
         self.lock = threading.RLock()
-        """Held by whoever decides something about a cluster from what it is."""
+        """Hold it to make a decision based on a cluster's state."""
         self._by_region: dict[str, list[Cluster]] = {}
         self._networks: dict[str, SubnetInterfaces] = {}
         self._updating: set[str] = set()
 
     def create(self, region: str, request: Mapping[str, Any]) -> Cluster:
-        """Begin the creation of a cluster; raises ValidationException and ResourceInUse."""
+        """Start the creation of a cluster; raises ValidationException and ResourceInUse."""
         check_request(request, self.instance_types)
         aws = self._clients(region)
         check_network(aws, request)
@@ -107,7 +107,7 @@ class Clusters:
         raise ServiceError("ResourceNotFound", f"Cluster with name {name_or_arn} does not exist")
 
     def used_of_plans(self, region: str, besides: Cluster | None = None) -> Counter[str]:
-        """Return how many instances clusters have, or are to have, of training plans."""
+        """Return the number of instances that clusters use or request, by training plan."""
         used: Counter[str] = Counter()
         for cluster in self.all(region):
             for group in cluster.groups if cluster is not besides else ():
@@ -116,10 +116,10 @@ class Clusters:
         return used
 
     def update(self, region: str, update: Mapping[str, Any]) -> Cluster:
-        """Begin to change a cluster; raises ValidationException and ConflictException.
+        """Start the update of a cluster; raises ValidationException and ConflictException.
 
-        A continuously provisioned cluster stays in service meanwhile, and has its new targets when
-        this returns.
+        A continuously provisioned cluster stays in service meanwhile, and already has its new
+        targets when this returns.
         """
         with self.lock:
             cluster = self._at_rest(region, update["ClusterName"])
@@ -136,11 +136,11 @@ class Clusters:
         return cluster
 
     def is_at_rest(self, cluster: Cluster) -> bool:
-        """Return whether a cluster is in service and nothing changes it as a whole."""
+        """Return whether a cluster is in service without an operation on the whole cluster."""
         return cluster.status == "InService" and cluster.arn not in self._updating
 
     def update_software(self, region: str, given: Mapping[str, Any]) -> Cluster:
-        """Begin to put new software on nodes; raises ConflictException and ValidationException."""
+        """Start a software update of nodes; raises ConflictException and ValidationException."""
         with self.lock:
             cluster = self._at_rest(region, given["ClusterName"])
             update = read_software_update(cluster, given)
@@ -156,7 +156,7 @@ class Clusters:
         return cluster
 
     def delete(self, region: str, name_or_arn: str) -> Cluster:
-        """Begin the deletion of a cluster; raises ConflictException while it is being made."""
+        """Start the deletion of a cluster; raises ConflictException while it is being created."""
         with self.lock:
             cluster = self.find(region, name_or_arn)
             if cluster.status != "Failed" and not self.is_at_rest(cluster):
@@ -184,7 +184,7 @@ class Clusters:
         return cluster
 
     def _begin(self, cluster: Cluster, status: str) -> None:
-        """Let a cluster change as a whole, and nobody else change it meanwhile."""
+        """Start an operation on the whole cluster, and block others until it ends."""
         self._updating.add(cluster.arn)
         cluster.failure_message, cluster.status = "", status
 
@@ -209,7 +209,7 @@ class Clusters:
         self._change(cluster, "update", update)
 
     def _renew(self, cluster: Cluster, update: SoftwareUpdate, image: str | None) -> None:
-        """Give nodes other software, and an image if one is named; all as it was if that fails."""
+        """Update the software of nodes, and their image if one is given; on failure, roll back."""
         old_groups, old_images = cluster.groups, [(n, n.image_id) for n in cluster.nodes]
         if image is not None:
             cluster.groups = tuple(
@@ -225,7 +225,7 @@ class Clusters:
             raise
 
     def _change(self, cluster: Cluster, operation: str, make: Callable[[], None]) -> None:
-        """Make a change that was begun; the cluster is in service after it, however it ends."""
+        """Run a started operation; the cluster is in service afterwards, even if it fails."""
         record(cluster, cluster_begins(cluster, operation))
         try:
             make()
@@ -250,12 +250,12 @@ class Clusters:
             self._by_region[region].remove(cluster)
 
     def _tell_status(self, cluster: Cluster) -> None:
-        """Tell EventBridge; never while the lock is held, which whoever is told may want."""
+        """Send the status to EventBridge, without the lock, which receivers may need."""
         cluster.tell(state_change(cluster))
 
 
 def _current_request(cluster: Cluster) -> dict[str, Any]:
-    """Return the request for what the cluster is now; the platform may have changed groups."""
+    """Return the request for the current cluster, whose groups the platform may have changed."""
     return {**cluster.request, "InstanceGroups": [dict(group.request) for group in cluster.groups]}
 
 
@@ -278,7 +278,7 @@ def _conflict(cluster: Cluster, participle: str) -> ServiceError:
 
 
 def _tell(send: Send, aws: Clients, event: Mapping[str, Any]) -> None:
-    """Send an event. A cluster goes its way whether or not anybody can be told."""
+    """Send an event; a failure does not affect the cluster."""
     try:
         send(aws, event)
     except Exception:  # noqa: BLE001 - whatever it is, the cluster comes first
@@ -289,7 +289,7 @@ _ID_LENGTH = 12
 
 
 def new_cluster(aws: Clients, request: Mapping[str, Any], network: ClusterNetwork) -> Cluster:
-    """Return the cluster that a request, which was checked, asks for; it has no nodes yet."""
+    """Return the cluster for a checked request; it has no nodes yet."""
     alphabet = string.ascii_lowercase + string.digits
     cluster_id = ids.text("cluster", _ID_LENGTH, alphabet)
     groups = read_groups(request)
@@ -309,18 +309,18 @@ def new_cluster(aws: Clients, request: Mapping[str, Any], network: ClusterNetwor
 
 
 def _controller_group(groups: Iterable[InstanceGroup]) -> str:
-    """Return the controllers' group if the API says which; a file beside the scripts may, too."""
+    """Return the controllers' group if the request defines it; otherwise a script file does."""
     roles = {group.slurm.node_type: group.name for group in groups if group.slurm}
     return roles.get(NodeType.CONTROLLER, "")
 
 
 def in_background(name: str, work: Callable[[], None]) -> None:
-    """Do something in a thread of its own, so that no API call waits for it."""
+    """Run the work in a background thread, so that API calls do not wait for it."""
     threading.Thread(target=work, name=name, daemon=True).start()
 
 
 def reason(error: Exception, while_doing: str) -> str:
-    """Return what FailureMessage says; anything but ClusterFailed is a bug, and goes to the log."""
+    """Return the text for FailureMessage; errors other than ClusterFailed are logged as bugs."""
     if isinstance(error, ClusterFailed):
         return str(error)
     _log.error("internal error during the %s", while_doing, exc_info=error)

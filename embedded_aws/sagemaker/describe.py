@@ -27,7 +27,7 @@ _GROUP_ECHO = (
     "ThreadsPerCore",
     "TrainingPlanArn",
 )
-"""What DescribeCluster says about a group exactly as CreateCluster was told."""
+"""Group members that DescribeCluster returns exactly as given to CreateCluster."""
 _NODE_ECHO = (
     "InstanceStorageConfigs",
     "LifeCycleConfig",
@@ -64,7 +64,7 @@ def cluster_summary_shape(cluster: Cluster) -> Shape:
 
 
 def training_plans(cluster: Cluster) -> list[str]:
-    """Return the training plans whose capacity some group of a cluster uses."""
+    """Return the training plans whose capacity the groups of a cluster use."""
     plans = (group.request.get("TrainingPlanArn") for group in cluster.groups)
     return sorted({plan for plan in plans if plan})
 
@@ -134,7 +134,7 @@ def _group_shape(cluster: Cluster, group: InstanceGroup) -> Shape:
 
 
 def _image_in_use(group: InstanceGroup, members: Sequence[ClusterNode]) -> str | None:
-    """Return the image that some node still has while others have the desired one already."""
+    """Return an image still in use while other nodes already have the desired one."""
     images = {node.image_id for node in members} - {group.image_id}
     return images.pop() if images else group.image_id
 
@@ -150,12 +150,12 @@ def _active_operations(cluster: Cluster, group: InstanceGroup) -> Shape | None:
 
 
 def _group_status(cluster: Cluster, group: InstanceGroup, nodes: Sequence[str]) -> str:
-    """Return a group's own status from the cluster's and those of its nodes.
+    """Return a group's status, derived from those of the cluster and its nodes.
 
-    In a cluster in service it is degraded while instances have failed, and being created while its
-    smallest number of nodes is awaited. Source: API reference, ClusterInstanceGroupDetails.
+    In a cluster in service a group is Degraded while instances have failed, and Creating while it
+    has fewer than the minimum of nodes. Source: API reference, ClusterInstanceGroupDetails.
     """
-    if cluster.status == "RollingBack":  # the API has no such status of groups
+    if cluster.status == "RollingBack":  # the API has no such group status
         return "SystemUpdating"
     if cluster.status != "InService":
         return cluster.status
@@ -165,7 +165,7 @@ def _group_status(cluster: Cluster, group: InstanceGroup, nodes: Sequence[str]) 
 
 
 def _instance_types(group: InstanceGroup, running: list[ClusterNode]) -> Shape:
-    """Return what only a group of several possible instance types has."""
+    """Return the members that only groups with several possible instance types have."""
     if "InstanceRequirements" not in group.request:
         return {}
     counts = Counter(node.instance_type for node in running)
@@ -186,7 +186,7 @@ def _instance_types(group: InstanceGroup, running: list[ClusterNode]) -> Shape:
 
 
 def _auto_patching(request: Mapping[str, Any]) -> Shape:
-    """Return how a group is patched; its schedule is described by another name."""
+    """Return a group's patching settings; the schedule has another name in descriptions."""
     if "AutoPatchConfig" not in request:
         return {}
     config = dict(request["AutoPatchConfig"])
@@ -205,7 +205,7 @@ def _given(request: Mapping[str, Any], names: tuple[str, ...]) -> Shape:
 
 
 def list_events(cluster: Cluster, given: Mapping[str, Any]) -> Shape:
-    """Answer ListClusterEvents: the newest first, unless asked otherwise."""
+    """Answer ListClusterEvents, newest first by default."""
     _check_mode(cluster, "ListClusterEvents")
     entries = [
         Entry(event.event_id, event.time, event_summary_shape(cluster, event))
@@ -254,7 +254,7 @@ def event_summary_shape(cluster: Cluster, event: ClusterEvent) -> Shape:
 
 
 def event_shape(cluster: Cluster, event: ClusterEvent) -> Shape:
-    """Return an event with all that is known of it."""
+    """Return an event with its metadata."""
     metadata = dict(event.metadata)
     if event.failure is not None:
         metadata["FailureMessage"] = event.failure
@@ -265,7 +265,7 @@ def event_shape(cluster: Cluster, event: ClusterEvent) -> Shape:
 
 
 def _is_asked_for(event: ClusterEvent, given: Mapping[str, Any]) -> bool:
-    """Return whether an event passes the filters."""
+    """Return whether an event matches the filters."""
     asked = (
         ("InstanceGroupName", event.group),
         ("NodeId", event.instance_id),
@@ -289,7 +289,7 @@ _LARGEST_PAGE = 100
 
 @dataclass(frozen=True)
 class Entry:
-    """One result: by what it is sorted, and how the API shows it."""
+    """One result: its sort key and its shape in the API."""
 
     name: str
     created_at: datetime
@@ -301,7 +301,7 @@ def list_page(
 ) -> tuple[list[Mapping[str, Any]], str | None]:
     """Return one page of a List operation's results and the token of the next, if any.
 
-    The token is the number of results that came before; raises ValidationException for others.
+    The token is the number of earlier results; raises ValidationException for an invalid one.
     """
     found = [entry for entry in entries if _is_between(entry.created_at, given)]
     by_name = given.get("SortBy") == "NAME"
@@ -328,5 +328,5 @@ def _is_between(moment: datetime, given: Mapping[str, Any]) -> bool:
 
 
 def utc(moment: datetime) -> datetime:
-    """Read a request's time, which arrives without a zone and means UTC."""
+    """Return a request's time, which arrives without a time zone and is in UTC."""
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment

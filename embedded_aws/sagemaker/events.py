@@ -1,4 +1,4 @@
-"""Events of clusters and nodes, as ListClusterEvents tells them and as EventBridge gets them.
+"""Events of clusters and nodes, for ListClusterEvents and for EventBridge.
 
 The descriptions are those of the developer guide, "SageMaker HyperPod cluster events reference";
 the events for EventBridge are those of "Events that Amazon SageMaker AI sends to Amazon
@@ -22,19 +22,19 @@ from embedded_aws.sagemaker.describe import cluster_shape, event_shape
 
 
 def cluster_begins(cluster: Cluster, operation: str) -> ClusterEvent:
-    """Return that a cluster's creation, update or deletion has begun."""
+    """Return the start event of a cluster's creation, update or deletion."""
     return _of_cluster(f"Cluster {cluster.name} {operation} started successfully", None)
 
 
 def cluster_ends(cluster: Cluster, operation: str, failure: str | None = None) -> ClusterEvent:
-    """Return that it has ended, and how."""
+    """Return the end event of a cluster's creation, update or deletion."""
     return _of_cluster(f"Cluster {cluster.name} {operation} {_ended(failure)}", failure)
 
 
 def group_scales(
     cluster: Cluster, group: InstanceGroup, operation: ClusterOperation | None = None
 ) -> ClusterEvent:
-    """Return that a group begins to have another number of instances."""
+    """Return the start event of a group's scaling."""
     return ClusterEvent(
         resource_type="InstanceGroup",
         description=f"InstanceGroup {group.name} scaling started successfully in "
@@ -51,7 +51,7 @@ def group_scales(
 
 
 def patching_begins(cluster: Cluster, group: str, strategy: str) -> ClusterEvent:
-    """Return that the instances of a group begin to get new software."""
+    """Return the start event of a group's software update."""
     return _of_group(
         group,
         f"UpdateClusterSoftware initiated for {_where(cluster, group)} using {strategy} strategy.",
@@ -59,7 +59,7 @@ def patching_begins(cluster: Cluster, group: str, strategy: str) -> ClusterEvent
 
 
 def patching_ends(cluster: Cluster, group: str, failure: str | None = None) -> ClusterEvent:
-    """Return that they have it, or that they have not."""
+    """Return the end event of a group's software update."""
     words = "UpdateClusterSoftware completed successfully"
     if failure is not None:
         words = "Failed to complete UpdateClusterSoftware"
@@ -67,7 +67,7 @@ def patching_ends(cluster: Cluster, group: str, failure: str | None = None) -> C
 
 
 def creation_ends(cluster: Cluster, node: ClusterNode, failure: str | None = None) -> ClusterEvent:
-    """Return that an instance came up, or did not."""
+    """Return the end event of an instance's creation."""
     if failure is not None:
         words = f"Instance creation in Cluster {cluster.name} and InstanceGroup {node.group} failed"
         return _of_instance(node, words, failure)
@@ -75,7 +75,7 @@ def creation_ends(cluster: Cluster, node: ClusterNode, failure: str | None = Non
 
 
 def replacement_begins(cluster: Cluster, node: ClusterNode) -> ClusterEvent:
-    """Return that a new instance begins to take another one's place."""
+    """Return the start event of an instance's replacement."""
     words = f"Instance {node.instance_id} is starting as part of instance replacement"
     return _of_instance(node, f"{words} {_among(cluster, node)}")
 
@@ -83,38 +83,38 @@ def replacement_begins(cluster: Cluster, node: ClusterNode) -> ClusterEvent:
 def replacement_ends(
     cluster: Cluster, node: ClusterNode, failure: str | None = None
 ) -> ClusterEvent:
-    """Return that it has taken it, or has not."""
+    """Return the end event of an instance's replacement."""
     words = f"Instance {node.instance_id} creation {_ended(failure)} as part of instance"
     return _of_instance(node, f"{words} replacement {_among(cluster, node)}", failure)
 
 
 def reboot_begins(cluster: Cluster, node: ClusterNode) -> ClusterEvent:
-    """Return that an instance is shutting down to start again."""
+    """Return the start event of an instance's reboot."""
     words = f"Reboot of EC2 Instance {node.instance_id} is currently in progress on Cluster"
     return _of_instance(node, f"{words} {cluster.name} and IG {node.group}")
 
 
 def reboot_ends(cluster: Cluster, node: ClusterNode, failure: str | None = None) -> ClusterEvent:
-    """Return that it is up again, or is not."""
+    """Return the end event of an instance's reboot."""
     return _operation_ends(cluster, node, "reboot", failure)
 
 
 def termination_begins(cluster: Cluster, node: ClusterNode) -> ClusterEvent:
-    """Return that an instance goes."""
+    """Return the start event of an instance's termination."""
     words = f"Termination of EC2 Instance {node.instance_id} is currently in progress"
     return _of_instance(node, f"{words} {_among(cluster, node)}")
 
 
 def root_volume_begins(_: Cluster, node: ClusterNode) -> ClusterEvent:
-    """Return that an instance's root volume is replaced by that of other software."""
+    """Return the start event of a root volume replacement by a software update."""
     words = f"Root volume replacement started for Instance {node.instance_id} in IG {node.group}."
     return _of_instance(node, words)
 
 
 def root_volume_ends(_: Cluster, node: ClusterNode, failure: str | None = None) -> ClusterEvent:
-    """Return that an instance runs its new software, or does not.
+    """Return the end event of an instance's software update.
 
-    The reference has no words for the latter in clusters with Slurm.
+    The reference has no message for a failure in clusters with Slurm.
     """
     how = "updated successfully" if failure is None else "failed to update"
     words = f"Instance {node.instance_id} in IG {node.group} {how}."
@@ -122,9 +122,9 @@ def root_volume_ends(_: Cluster, node: ClusterNode, failure: str | None = None) 
 
 
 def slurmdbd_health(cluster: Cluster, reason: str | None) -> ClusterEvent:
-    """Return that Slurm's accounting daemon is unhealthy, or healthy again without a reason.
+    """Return the event that slurmdbd is unhealthy or, without a reason, healthy again.
 
-    The metadata are those of SlurmHealthMetadata (API reference). The words are not documented.
+    The metadata are those of SlurmHealthMetadata (API reference). The message is not documented.
     """
     how = f"unhealthy: {reason}" if reason else "healthy"
     status = {"Status": "Unhealthy", "Reason": reason} if reason else {"Status": "Healthy"}
@@ -140,9 +140,9 @@ def slurmdbd_health(cluster: Cluster, reason: str | None) -> ClusterEvent:
 def database_changes(
     cluster: Cluster, failure: str | None = None, rollback: str | None = None
 ) -> ClusterEvent:
-    """Return that Slurm's accounting uses another database, or why not, and what it uses then.
+    """Return the event of a change of the accounting database, with the reason if it failed.
 
-    The metadata are those of DatabaseConfigurationMetadata. The words are not documented.
+    The metadata are those of DatabaseConfigurationMetadata. The message is not documented.
     """
     return ClusterEvent(
         "Cluster",
@@ -203,7 +203,7 @@ SOURCE = "aws.sagemaker"
 
 
 def state_change(cluster: Cluster) -> Event:
-    """Return the event that a cluster's status has changed; it describes the whole cluster."""
+    """Return the event of a cluster's status change; it describes the whole cluster."""
     shape = cluster_shape(cluster)
     detail = {
         **shape,
@@ -214,9 +214,9 @@ def state_change(cluster: Cluster) -> Event:
 
 
 def node_health(cluster: Cluster, node: ClusterNode, *, reason: str, repair: str) -> Event:
-    """Return the event that the health monitoring agent holds a node for unhealthy.
+    """Return the event that the health monitoring agent found a node unhealthy.
 
-    `repair` is what HyperPod does about it: None, Reboot or Replace.
+    `repair` is HyperPod's action: None, Reboot or Replace.
     """
     recommended = {"None": "Please replace the faulty node."}
     detail = {
@@ -235,14 +235,14 @@ def node_health(cluster: Cluster, node: ClusterNode, *, reason: str, repair: str
 
 
 def record(cluster: Cluster, event: ClusterEvent) -> None:
-    """Keep an event for ListClusterEvents, and send it; one of continuous provisioning only."""
+    """Store an event for ListClusterEvents, and send it; only with continuous provisioning."""
     if cluster.settings.is_continuous:
         cluster.events.append(event)
         cluster.tell(cluster_event(cluster, event))
 
 
 def cluster_event(cluster: Cluster, event: ClusterEvent) -> Event:
-    """Return what EventBridge gets to know: all but why something failed."""
+    """Return the event for EventBridge, which lacks failure messages."""
     shape = event_shape(cluster, event)
     details = {**shape, "EventTime": _milliseconds(event.time)}
     if event.failure is not None:

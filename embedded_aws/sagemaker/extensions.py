@@ -1,8 +1,8 @@
 """Extensions of clusters: software that HyperPod installs on all nodes. Here nothing is installed.
 
-Source: API reference, CreateClusterExtension and its siblings, of whose examples name and version
-are; developer guide, "Observability extension configuration", for the settings: unknown ones are
-refused, and those that are left out get their defaults. What `grafana` may hold is not checked.
+Source: API reference, CreateClusterExtension and related operations, whose examples have name and
+version; developer guide, "Observability extension configuration", for the settings: unknown ones
+are refused, and omitted ones get their defaults. The contents of `grafana` are not checked.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from embedded_aws.sagemaker.describe import Entry, list_page
 Shape = dict[str, Any]
 
 _OFFERED = {"sagemaker-observability": ("1.0.0",)}
-"""By name, the versions that can be installed, the highest first."""
+"""Available versions by name, highest first."""
 _ID_LENGTH = 12
 
 _METRICS = {
@@ -34,7 +34,7 @@ _METRICS = {
     "clusterMetrics": "ENABLED",
     "ncclMetrics": "DISABLED",
 }
-"""The kinds of metrics, with the level that each has unless told otherwise."""
+"""The kinds of metrics with their default levels."""
 _INTERVAL_SECONDS = 30
 _KNOWN = {
     "prometheus": None,
@@ -66,7 +66,7 @@ class Extensions:
         self._installed: dict[str, list[Extension]] = {}
 
     def create(self, region: str, given: Mapping[str, Any]) -> Shape:
-        """Answer CreateClusterExtension: the extension is active at once."""
+        """Answer CreateClusterExtension; the extension is active immediately."""
         cluster = self._clusters.find(region, given["ClusterArn"])
         with self._clusters.lock:
             installed = self._of(cluster)
@@ -105,12 +105,12 @@ class Extensions:
         return {"Extensions": page, "NextToken": token}
 
     def versions(self, region: str, given: Mapping[str, Any]) -> Shape:
-        """Answer ListClusterExtensionVersions; an unknown name has none."""
+        """Answer ListClusterExtensionVersions, with an empty list for an unknown name."""
         offered = _OFFERED.get(given["ExtensionName"], ())
         return {"ExtensionVersions": [{"ExtensionVersion": version} for version in offered]}
 
     def update(self, region: str, given: Mapping[str, Any]) -> Shape:
-        """Answer UpdateClusterExtension: settings that are null go back to their defaults."""
+        """Answer UpdateClusterExtension; null resets a setting to its default."""
         _, extension = self._find(region, given)
         version = given.get("ExtensionVersion", extension.version)
         if version != extension.version:
@@ -186,7 +186,7 @@ def _unknown(given: Any, known: Mapping[str, Any]) -> list[str]:
 
 
 def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with changes at every level; one that is null goes back to its default."""
+    """Return settings with changes at every level; null resets a setting to its default."""
     merged = dict(old)
     for name, value in new.items():
         before = merged.get(name)

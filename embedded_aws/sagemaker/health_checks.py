@@ -1,4 +1,4 @@
-"""Deep health checks on demand: nodes in service are taken out of it, checked and given back.
+"""Deep health checks on demand: nodes are taken out of service, checked and returned to service.
 
 Source: API reference, StartClusterHealthCheck; developer guide, "Deep health checks".
 """
@@ -18,14 +18,14 @@ Shape = dict[str, Any]
 
 
 class HealthChecks:
-    """The checks that people ask for."""
+    """The checks that users start."""
 
     def __init__(self, clusters: Clusters, platform: ClusterPlatform) -> None:
         self._clusters = clusters
         self._platform = platform
 
     def start(self, region: str, given: Mapping[str, Any]) -> Shape:
-        """Answer StartClusterHealthCheck: the nodes are out of service when this returns."""
+        """Answer StartClusterHealthCheck; the nodes are out of service when this returns."""
         cluster = self._clusters.find(region, given["ClusterName"])
         asked = given["DeepHealthCheckConfigurations"]
         with self._clusters.lock:

@@ -1,7 +1,7 @@
-"""Models and real-time endpoints: kept and described, and in service at once; nothing is served.
+"""Models and real-time endpoints: stored, described and in service immediately; nothing is served.
 
-Source: API reference, CreateModel, CreateEndpointConfig, CreateEndpoint, UpdateEndpoint and their
-siblings; developer guide, "Update endpoints that use auto scaling".
+Source: API reference, CreateModel, CreateEndpointConfig, CreateEndpoint, UpdateEndpoint and
+related operations; developer guide, "Update endpoints that use auto scaling".
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Hosting:
         return {"EndpointArn": endpoint.arn}
 
     def _refuse_other_types(self, region: str, endpoint: Record, wanted: Record) -> None:
-        """Refuse another instance type for a variant whose number of instances is scaled."""
+        """Refuse to change the instance type of an automatically scaled variant."""
         before = self._types_of(region, endpoint)
         for name, instance_type in _types(wanted).items():
             if before.get(name, instance_type) == instance_type:
@@ -118,7 +118,7 @@ class Hosting:
                 )
 
     def _types_of(self, region: str, endpoint: Record) -> dict[str, str]:
-        """Return the types of an endpoint; none where its configuration is deleted already."""
+        """Return the instance types of an endpoint; empty if its configuration is deleted."""
         try:
             return _types(self._configurations.find(region, endpoint.given["EndpointConfigName"]))
         except ServiceError:
@@ -144,6 +144,6 @@ def _serving(configuration: Record) -> list[Shape]:
 
 
 def _retained(serving: list[Shape], before: list[Shape]) -> list[Shape]:
-    """Return variants with the number of instances and the weight that they have now."""
+    """Return variants with their current instance count and weight."""
     known = {each["VariantName"]: each for each in before}
     return [known.get(each["VariantName"], each) for each in serving]

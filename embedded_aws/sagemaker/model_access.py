@@ -1,9 +1,9 @@
-"""Judgement of a model's role at CreateModel: it has to read the model data and pull the image.
+"""Checks of a model's role at CreateModel: it must be able to read the data and pull the image.
 
-SageMaker tries both before it takes the model. What the role may is asked of IAM's policy
-simulator, so policies of buckets and repositories do not count. Data in a bucket that is not in
-the embedded account is not looked for. Sources: developer guide, "SageMaker Roles" (CreateModel);
-the words on model data as users have quoted them (philschmid/llm-sagemaker-sample, issue 2).
+SageMaker tries both before it accepts the model. Here IAM's policy simulator evaluates the role, so
+policies of buckets and repositories do not count. Data in a bucket outside the embedded account is
+not checked. Sources: developer guide, "SageMaker Roles" (CreateModel); the message about model data
+as users have quoted it (philschmid/llm-sagemaker-sample, issue 2).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ IMAGE = re.compile(
     r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/"
     r"(?P<repository>[^:@]+)(?:[:@].+)?"
 )
-"""An image of ECR; others come from a registry in the VPC, with no rights of the role."""
+"""An ECR image; others come from a registry in the VPC and need no permissions of the role."""
 
 
 def refuse_unreachable(aws: Clients, region: str, given: Mapping[str, Any]) -> None:
-    """Raise ValidationException for model data or an image that the role cannot get."""
+    """Raise ValidationException for model data or an image that the role cannot read."""
     role = given.get("ExecutionRoleArn")
     if not role:
         return
@@ -51,7 +51,7 @@ def _containers(given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _data(container: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return where the data is, as bucket and key; a key that ends in a slash is a folder."""
+    """Return bucket and key of the data; a key that ends in a slash is a folder."""
     source = container.get("ModelDataSource", {}).get("S3DataSource", {})
     address = container.get("ModelDataUrl") or source.get("S3Uri", "")
     bucket, _, key = address.removeprefix("s3://").partition("/")
@@ -59,7 +59,7 @@ def _data(container: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _is_trusted(aws: Clients, role: str) -> bool:
-    """Return whether there is such a role, which SageMaker may assume."""
+    """Return whether the role exists and SageMaker may assume it."""
     try:
         trust = aws.iam.get_role(RoleName=role.rpartition("/")[2])["Role"]
     except aws.iam.exceptions.NoSuchEntityException:
@@ -84,7 +84,7 @@ def _listed(statement: Mapping[str, Any], kind: str) -> Sequence[str]:
 
 
 def _reads(aws: Clients, role: str, bucket: str, key: str) -> bool:
-    """Return whether the role may read the data, and they are there."""
+    """Return whether the data exists and the role may read it."""
     bucket_arn = f"arn:{aws.partition}:s3:::{bucket}"
     if not _may(aws, role, ("s3:GetObject",), f"{bucket_arn}/{key}"):
         return False

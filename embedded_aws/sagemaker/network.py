@@ -1,4 +1,4 @@
-"""Network interfaces of cluster nodes, made in the cluster's subnets through the EC2 API."""
+"""Network interfaces of cluster nodes, created in the cluster's subnets through the EC2 API."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from embedded_aws.moto_network import usable_addresses
 def check_network(aws: Clients, request: Mapping[str, Any]) -> None:
     """Look up every subnet and security group of a cluster's request.
 
-    EC2's own error says which does not exist; raises ValidationException for those that do not
-    belong together.
+    Raises EC2's own error for a missing one, and ValidationException if they are not in one VPC.
     """
     cluster_vpc = _vpc_of(aws, request["VpcConfig"], "VpcConfig")
     for group in request["InstanceGroups"]:
@@ -33,14 +32,14 @@ def check_network(aws: Clients, request: Mapping[str, Any]) -> None:
 
 
 class SubnetInterfaces:
-    """Creates interfaces for one cluster and knows those that still exist."""
+    """Creates interfaces for one cluster and tracks the existing ones."""
 
     def __init__(self, aws: Clients, cluster_name: str) -> None:
         self._aws = aws
         self._cluster_name = cluster_name
         self._existing: dict[str, NetworkInterface] = {}
         self._lowest: dict[str, int] = {}
-        """The address in each subnet, as a number, from which on a free one is looked for."""
+        """The address in each subnet, as a number, at which the search for a free one starts."""
 
     def create_interface(self, group: InstanceGroup) -> NetworkInterface:
         """Create an interface in the first of the group's subnets that has a free address."""
@@ -67,9 +66,9 @@ class SubnetInterfaces:
             self.delete_interface(interface_id)
 
     def _create(self, subnet: Any, group: InstanceGroup) -> NetworkInterface | None:
-        """Create an interface with the lowest address that EC2 has; None where it has none left.
+        """Create an interface with the lowest free address; None if the subnet is full.
 
-        EC2 is not asked which are taken: the answer grows with every node.
+        EC2 is not asked for the addresses in use: the response grows with every node.
         """
         for address in self._candidates(subnet):
             if interface := self._create_at(subnet, group, address):
@@ -80,14 +79,14 @@ class SubnetInterfaces:
         return None
 
     def _candidates(self, subnet: Any) -> Iterator[IPv4Address]:
-        """Yield all addresses, first those that are not known to be taken."""
+        """Yield all addresses, those not known to be in use first."""
         usable = usable_addresses(IPv4Network(subnet["CidrBlock"]))
         lowest = self._lowest.get(subnet["SubnetId"], usable.start)
         numbers = chain(range(lowest, usable.stop), range(usable.start, lowest))
         return map(IPv4Address, numbers)
 
     def _create_at(self, subnet: Any, group: InstanceGroup, address: IPv4Address) -> Any:
-        """Create an interface with this address; None where another has it."""
+        """Create an interface with this address; None if it is in use."""
         try:
             return self._aws.ec2.create_network_interface(
                 SubnetId=subnet["SubnetId"],

@@ -1,10 +1,10 @@
 """Operations on nodes of a cluster in service: add, delete, reboot and replace them.
 
-Each node is accepted or refused for itself; the work goes on in the background, and the cluster
+Each node is accepted or refused separately; the work continues in the background, and the cluster
 stays in service. Source: the API reference's pages of these operations and of their errors.
 
-A retry of BatchAddClusterNodes with the same token within eight hours, which is for a rehearsal
-always, is answered with the nodes of the first try.
+A retry of BatchAddClusterNodes with the same token within eight hours, in a rehearsal at any time,
+returns the nodes of the first attempt.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from embedded_aws.sagemaker.operations import begin_scaling, end
 Shape = dict[str, Any]
 
 _IDS = {"NodeIds": "instance_id", "NodeLogicalIds": "logical_id"}
-"""The two ways to name a node, and where a node keeps each."""
+"""The two ids of a node in requests, and the attribute of each."""
 _LARGEST_DELETION = 50
-"""How many nodes a deletion may name when it names some by NodeLogicalIds; by NodeIds alone the
-model's limit holds (API reference, BatchDeleteClusterNodes)."""
+"""Maximum number of nodes in a deletion with NodeLogicalIds; with NodeIds alone the model's limit
+applies (API reference, BatchDeleteClusterNodes)."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Operation:
     statuses: frozenset[str]
     may_concern_controllers: bool
     needs_continuous: bool
-    """Whether it takes NodeLogicalIds of continuously provisioned clusters only."""
+    """Whether it accepts NodeLogicalIds only for continuously provisioned clusters."""
     code_member: str
     not_found: str
     invalid_status: str
@@ -80,7 +80,7 @@ REBOOT = replace(
 
 @dataclass
 class Choice:
-    """The nodes that an operation takes, and its answer about all that were named."""
+    """The nodes that an operation accepts, and its response about all requested nodes."""
 
     nodes: list[ClusterNode] = field(default_factory=list)
     answer: dict[str, Any] = field(default_factory=dict)
@@ -89,9 +89,9 @@ class Choice:
 def choose(
     cluster: Cluster, given: Mapping[str, Any], operation: Operation, *, is_at_rest: bool
 ) -> Choice:
-    """Choose from the nodes that a request names; raises ValidationException for a wrong request.
+    """Choose from the requested nodes; raises ValidationException for an invalid request.
 
-    A cluster that changes as a whole is not at rest: then all its nodes are in use.
+    While an operation runs on the whole cluster, it is not at rest: all its nodes are in use.
     """
     refusals = list(_refusals(cluster, given, operation))
     if refusals:
@@ -108,7 +108,7 @@ def choose(
 
 
 def _refusals(cluster: Cluster, given: Mapping[str, Any], operation: Operation) -> Iterator[str]:
-    """Yield what is wrong with the names of a request that the model allows."""
+    """Yield the errors in a request's node ids that the model allows."""
     if not any(member in given for member in _IDS):
         yield f"One of {' and '.join(_IDS)} must be provided"
     if "NodeLogicalIds" not in given:
@@ -161,7 +161,7 @@ def _answer(
     refusal: tuple[str, str] | None,
     operation: Operation,
 ) -> None:
-    """Put what becomes of one node into the answer, which has no empty lists."""
+    """Add the result for one node to the response, which has no empty lists."""
     kind = "" if member == "NodeIds" else member
     if refusal is None:
         choice.answer.setdefault(f"Successful{kind}", []).append(node_id)
@@ -180,7 +180,7 @@ class NodeOperations:
         self._platform = platform
 
     def delete(self, region: str, given: Mapping[str, Any]) -> Shape:
-        """Answer BatchDeleteClusterNodes: the groups are smaller at once, the nodes go."""
+        """Answer BatchDeleteClusterNodes; the groups shrink immediately, the nodes follow."""
         cluster = self._clusters.find(region, given["ClusterName"])
         with self._clusters.lock:
             choice = self._choose(cluster, given, DELETION)
@@ -218,7 +218,7 @@ class NodeOperations:
         operation: Operation,
         do: Callable[[Cluster, ClusterNode], None],
     ) -> Shape:
-        """Let nodes come up again in some way, all at once."""
+        """Reboot or replace all chosen nodes at once."""
         cluster = self._clusters.find(region, given["ClusterName"])
         with self._clusters.lock:
             choice = self._choose(cluster, given, operation)
@@ -235,7 +235,7 @@ class NodeOperations:
 
 
 def _shrink(cluster: Cluster, leaving: Sequence[ClusterNode]) -> Sequence[str]:
-    """Make groups smaller by the nodes that leave, and return the names of these groups."""
+    """Shrink groups by the leaving nodes, and return the names of these groups."""
     fewer = Counter(node.group for node in leaving)
     cluster.groups = tuple(
         resized(group, max(0, group.instance_count - fewer[group.name]))
@@ -252,10 +252,10 @@ def _in_turn(
     node: ClusterNode,
     instance_id: str,
 ) -> None:
-    """Do to a node what was promised, as soon as nothing else is being done to it.
+    """Run an accepted operation on a node as soon as no other operation is in progress.
 
-    A node runs a little before what was done to it has ended, and the health monitoring agent does
-    not ask the API. Not to an instance that has gone meanwhile: whoever replaced it did the work.
+    A node is running shortly before an operation on it ends, and the health monitoring agent does
+    not use the API. If the instance has been replaced meanwhile, there is nothing left to do.
     """
     while node.instance_id == instance_id:
         try:
@@ -267,7 +267,7 @@ def _in_turn(
 
 
 def _work(what: str, cluster: Cluster, do: Callable[[], None]) -> None:
-    """Do the work; how it ends, the nodes and the cluster's events tell."""
+    """Do the work in the background; its result shows in the nodes and the cluster's events."""
 
     def work() -> None:
         try:
@@ -283,7 +283,7 @@ _NAME, _COUNT = "InstanceGroupName", "IncrementTargetCountBy"
 
 
 class NodeAddition:
-    """The operation, and what it has added so far, by token."""
+    """The operation, with the nodes added so far by token."""
 
     def __init__(self, clusters: Clusters) -> None:
         self._clusters = clusters
@@ -291,13 +291,13 @@ class NodeAddition:
         self._locks: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
 
     def add(self, region: str, given: Mapping[str, Any]) -> Shape:
-        """Answer BatchAddClusterNodes: the groups have their new targets, nodes follow."""
+        """Answer BatchAddClusterNodes; the groups have their new targets, the nodes follow."""
         cluster = self._clusters.find(region, given["ClusterName"])
         _check(cluster, given)
         if "ClientToken" not in given:
             return _addition_answer(*self._add(region, cluster, given["NodesToAdd"]))
         token = (cluster.arn, given["ClientToken"])
-        with self._locks[token]:  # a retry may come before the first try has ended
+        with self._locks[token]:  # a retry may arrive before the first attempt has ended
             if token in self._added:
                 return _addition_answer(self._added[token], [])
             added, failed = self._add(region, cluster, given["NodesToAdd"])
@@ -308,7 +308,7 @@ class NodeAddition:
     def _add(
         self, region: str, cluster: Cluster, asked: Sequence[Mapping[str, Any]]
     ) -> tuple[list[ClusterNode], list[Shape]]:
-        """Add what can be added; return the nodes, and what cannot."""
+        """Add nodes to the groups that accept them; return the nodes and the failures."""
         known = {group.name for group in cluster.groups}
         failed = [
             _failure(each, "InstanceGroupNotFound", f"Cluster {cluster.name} has no such group")
@@ -337,7 +337,7 @@ class NodeAddition:
 
 
 def _check(cluster: Cluster, given: Mapping[str, Any]) -> None:
-    """Raise ValidationException with all that is wrong with a request that the model allows."""
+    """Raise ValidationException with all errors in a request that the model allows."""
     refusals = list(_addition_refusals(cluster, given))
     if refusals:
         raise ServiceError("ValidationException", "; ".join(refusals))
@@ -360,7 +360,7 @@ def _addition_refusals(cluster: Cluster, given: Mapping[str, Any]) -> Iterator[s
 
 
 def _larger(cluster: Cluster, wanted: Sequence[Mapping[str, Any]]) -> Iterator[Shape]:
-    """Yield the groups as UpdateCluster would be asked for them."""
+    """Yield the groups in the form of UpdateCluster's input."""
     more = dict.fromkeys((each[_NAME] for each in wanted), 0)
     for each in wanted:
         more[each[_NAME]] += each[_COUNT]

@@ -1,7 +1,7 @@
-"""Notebook instances and their lifecycle configurations: kept and described; no script runs.
+"""Notebook instances and their lifecycle configurations: stored and described; no script runs.
 
 Source: API reference, CreateNotebookInstance, UpdateNotebookInstance, DeleteNotebookInstance and
-their siblings. An instance has a network interface in its subnet, which blocks what it stands on.
+related operations. An instance has a network interface, which blocks the deletion of its subnet.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _RENAMED = {
     "LifecycleConfigName": "NotebookInstanceLifecycleConfigName",
     "SecurityGroupIds": "SecurityGroups",
 }
-"""What descriptions call otherwise than requests."""
+"""Members with different names in descriptions and requests."""
 
 
 class Notebooks:
-    """The notebook instances of all Regions, and the scripts with which they start."""
+    """The notebook instances and lifecycle configurations of all Regions."""
 
     def __init__(self, clients: Callable[[str], Clients]) -> None:
         self._clients = clients

@@ -1,6 +1,6 @@
-"""Operations on clusters that take a while, as ListClusterOperations tells them.
+"""Long-running operations on clusters, for ListClusterOperations.
 
-A later change of sizes takes the place of one that is under way, which is superseded. Source: API
+A new scaling operation supersedes one that is in progress. Source: API
 reference, ListClusterOperations, DescribeClusterOperation and ClusterInstanceGroupDetails.
 """
 
@@ -22,7 +22,7 @@ _IN_PROGRESS, _SUPERSEDED, _DONE = "InProgress", "Superseded", "Done"
 def begin_scaling(
     cluster: Cluster, before: Iterable[InstanceGroup], after: Iterable[InstanceGroup]
 ) -> ClusterOperation | None:
-    """Note that groups get other sizes, and return the operation; None if no size changes."""
+    """Record and return a scaling operation; None if no group changes its size."""
     old = {group.name: group for group in before}
     changed = [g for g in after if _size(g) != _size(old.get(g.name))]
     if not changed:
@@ -35,20 +35,20 @@ def begin_scaling(
 
 
 def begin(cluster: Cluster, kind: str, details: Sequence[Mapping[str, Any]]) -> ClusterOperation:
-    """Note that an operation has begun; `details` are by group, in the API's shape."""
+    """Record the start of an operation; `details` are by group, in the API's shape."""
     operation = ClusterOperation(kind, tuple(details))
     cluster.operations.append(operation)
     return operation
 
 
 def end(operation: ClusterOperation | None) -> None:
-    """Note that an operation, if it is one, has ended."""
+    """Record the end of an operation, if there is one."""
     if operation is not None and operation.status == _IN_PROGRESS:
         operation.status = _DONE
 
 
 def list_operations(cluster: Cluster, given: Mapping[str, Any]) -> Shape:
-    """Answer ListClusterOperations: the newest first, unless asked otherwise."""
+    """Answer ListClusterOperations, newest first by default."""
     entries = [
         Entry(operation.id, operation.began_at, _summary(cluster, operation))
         for operation in list(cluster.operations)

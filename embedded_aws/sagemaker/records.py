@@ -1,6 +1,6 @@
-"""Things of SageMaker that are kept as they were asked for: models, endpoints, notebook instances.
+"""SageMaker resources that are stored as requested: models, endpoints, notebook instances.
 
-A name is there once in a Region, whatever the case of its letters.
+Names are unique in a Region, ignoring case.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Shape = dict[str, Any]
 
 
 def now() -> datetime:
-    """Return the time that descriptions show."""
+    """Return the current time for descriptions."""
     return datetime.now(UTC)
 
 
 @dataclass
 class Record:
-    """One thing: what was asked for, its tags, and what SageMaker itself knows of it."""
+    """One resource: its request, its tags, and the members that SageMaker adds."""
 
     arn: str
     name: str
@@ -37,9 +37,9 @@ class Record:
 
 
 class Records:
-    """All things of one kind.
+    """All resources of one kind.
 
-    `noun` is the kind in messages, `kind` in ARNs; `name_of` is the API's name of a name.
+    `noun` is the kind in messages, `kind` the one in ARNs; `name_of` is the API member for names.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Records:
         self._lock = threading.Lock()
 
     def add(self, region: str, given: Mapping[str, Any]) -> Record:
-        """Keep a new one; raises ServiceError where its name is taken."""
+        """Add a resource; raises ServiceError if its name is in use."""
         name = given[self.name_of]
         tags = {tag["Key"]: tag["Value"] for tag in given.get("Tags", ())}
         asked = {key: value for key, value in given.items() if key != "Tags"}
@@ -66,7 +66,7 @@ class Records:
         return record
 
     def find(self, region: str, name: str) -> Record:
-        """Return the one of a name; raises ServiceError if there is none."""
+        """Return a resource by name; raises ServiceError if it does not exist."""
         record = self._records.get((region, name.lower()))
         if record is None:
             arn = self._arn(region, name)
@@ -74,13 +74,13 @@ class Records:
         return record
 
     def remove(self, region: str, name: str) -> Record:
-        """Forget one; raises ServiceError if there is none."""
+        """Remove a resource by name; raises ServiceError if it does not exist."""
         with self._lock:
             record = self.find(region, name)
             return self._records.pop((region, record.name.lower()))
 
     def of_arn(self, arn: str) -> Record | None:
-        """Return the one with an ARN, None if that is of something else."""
+        """Return the resource with an ARN, or None."""
         _, _, _, region, *_ = [*arn.split(":"), "", "", "", ""]
         record = self._records.get((region, arn.rpartition("/")[2].lower()))
         return record if record and record.arn == arn else None
@@ -88,7 +88,7 @@ class Records:
     def page(
         self, region: str, given: Mapping[str, Any], member: str, own: Iterable[str] = ()
     ) -> Shape:
-        """Answer a list operation: summaries with the `own` members that this kind has."""
+        """Answer a list operation: summaries with the `own` members of this kind."""
         entries = [
             Entry(
                 record.name,
@@ -108,7 +108,7 @@ class Records:
         return {member: page, "NextToken": token}
 
     def described(self, record: Record) -> Shape:
-        """Return what describe operations tell of all kinds."""
+        """Return the members that describe operations share for all kinds."""
         return {
             **record.given,
             **record.own,

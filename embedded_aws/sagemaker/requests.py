@@ -1,4 +1,4 @@
-"""Requests as clusters: CreateCluster's makes one, those of both updates change it. Pure."""
+"""Cluster requests: parsing of CreateCluster, UpdateCluster and UpdateClusterSoftware. Pure."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _DATABASE_PORT = 3306
 _OPENZFS_ROOT = "/fsx"
 """The path of an FSx for OpenZFS file system's root volume (FSx for OpenZFS user guide)."""
 _STRATEGY = "Merge"
-"""What holds where no strategy is named: the developer guide's page on migrating to the API says
-Merge, its reference says Managed."""
+"""The default strategy: the developer guide's page on migrating to the API says Merge, the API
+reference says Managed."""
 _INHERITED = ("OverrideVpcConfig", "SlurmConfig", "ThreadsPerCore")
-"""What a group keeps when UpdateCluster does not mention it."""
+"""Group members that stay unchanged if UpdateCluster omits them."""
 
 
 def check_request(request: Mapping[str, Any], instance_types: InstanceTypes) -> None:
-    """Raise ValidationException with everything that is wrong with a CreateCluster request."""
+    """Raise ValidationException with all errors in a CreateCluster request."""
     problems = violations("sagemaker", "CreateCluster", request)
     if problems:
         raise ServiceError("ValidationException", summary(problems))
@@ -44,9 +44,9 @@ def check_request(request: Mapping[str, Any], instance_types: InstanceTypes) -> 
 def updated_request(
     current: Mapping[str, Any], update: Mapping[str, Any], instance_types: InstanceTypes
 ) -> dict[str, Any]:
-    """Return the CreateCluster request that asks for what a cluster becomes by UpdateCluster.
+    """Return the CreateCluster request for a cluster after an UpdateCluster.
 
-    Raises ValidationException with everything that is wrong with the change, or with its result.
+    Raises ValidationException with all errors in the change or in its result.
     """
     problems = violations("sagemaker", "UpdateCluster", update)
     if problems:
@@ -63,12 +63,12 @@ def updated_request(
 
 
 def read_groups(request: Mapping[str, Any]) -> tuple[InstanceGroup, ...]:
-    """Return the groups of a request that was checked."""
+    """Return the groups of a checked request."""
     return tuple(_group(group, request["VpcConfig"]) for group in request["InstanceGroups"])
 
 
 def read_settings(request: Mapping[str, Any], cluster_id: str) -> ClusterSettings:
-    """Return what a request that was checked says about the cluster as a whole."""
+    """Return the cluster-wide settings of a checked request."""
     slurm = request.get("Orchestrator", {}).get("Slurm", {})
     database = slurm.get("AccountingDatabase")
     return ClusterSettings(
@@ -85,7 +85,7 @@ def read_settings(request: Mapping[str, Any], cluster_id: str) -> ClusterSetting
 
 
 def read_vpc_config(given: Mapping[str, Any]) -> VpcConfig:
-    """Return a VpcConfig or OverrideVpcConfig."""
+    """Return the parsed VpcConfig or OverrideVpcConfig."""
     return VpcConfig(
         security_group_ids=tuple(given["SecurityGroupIds"]), subnet_ids=tuple(given["Subnets"])
     )
@@ -97,7 +97,7 @@ def _refuse(reasons: Sequence[str]) -> None:
 
 
 def _without_strategy(orchestrator: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a cluster keeps that is provisioned continuously from now on: it merges."""
+    """Return the settings without a strategy, for a switch to continuous provisioning."""
     slurm = {**orchestrator.get("Slurm", {})}
     slurm.pop("SlurmConfigStrategy", None)
     return {"Slurm": slurm}
@@ -106,7 +106,7 @@ def _without_strategy(orchestrator: Mapping[str, Any]) -> dict[str, Any]:
 def _updated_groups(
     current: Sequence[dict[str, Any]], update: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the groups that stay, changed where the update names them, then the new ones."""
+    """Return the remaining groups with their changes, then the new ones."""
     asked = {group["InstanceGroupName"]: group for group in update.get("InstanceGroups", [])}
     removed = update.get("InstanceGroupsToDelete", [])
     groups = []
@@ -153,7 +153,7 @@ def _slurm(given: Mapping[str, Any] | None) -> SlurmConfig | None:
 
 
 def _mounts(configs: Sequence[Mapping[str, Any]]) -> tuple[FileSystemMount, ...]:
-    """Return the shared file systems, those of Lustre first."""
+    """Return the shared file systems, Lustre first."""
     mounts = []
     for kind, default_path in MOUNT_PATHS.items():
         for config in (config[kind] for config in configs if kind in config):
@@ -170,11 +170,9 @@ _WHOLE = 100
 
 
 def read_software_update(cluster: Cluster, given: Mapping[str, Any]) -> SoftwareUpdate:
-    """Return the update; raises ValidationException with everything that is wrong with it.
+    """Return the update of a request that the model allows; raises ValidationException.
 
-    The request is one that the model allows.
-
-    WaitIntervalInSeconds is accepted, and nothing waits: a rehearsal has no traffic to watch.
+    WaitIntervalInSeconds is accepted but ignored: a rehearsal has no traffic to watch.
     """
     refusals = list(_refusals(cluster, given))
     if refusals:
@@ -207,7 +205,7 @@ def _refusals(cluster: Cluster, given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _custom_images(cluster: Cluster, names: Collection[str]) -> Iterator[str]:
-    """Yield the groups that need to be told their next image (API reference, `ImageId`)."""
+    """Yield the groups with a custom AMI, for which ImageId is required (API reference)."""
     for group in cluster.groups:
         if group.name in names and (group.image_id or "").startswith("ami-"):
             yield f"ImageId is required: instance group {group.name} uses a custom AMI"

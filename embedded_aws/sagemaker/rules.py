@@ -1,8 +1,8 @@
 """Refusals of CreateCluster and UpdateCluster beyond their model's constraints. Pure.
 
-Sources: the HyperPod pages of the SageMaker developer guide and the API reference. Where they
-quote the service its words are used; the rest is worded here. What only shows on the nodes (a
-missing script, a provisioning_parameters.json that disagrees) is found by the platform, as on AWS.
+Sources: the HyperPod pages of the SageMaker developer guide and the API reference. Messages are the
+service's where they quote it; the rest are ours. The platform finds errors that only appear on the
+nodes (a missing script, a conflicting provisioning_parameters.json), as on AWS.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from embedded_aws.interface import InstanceFacts, InstanceTypes
 
 
 def refusals(request: Mapping[str, Any], instance_types: InstanceTypes) -> list[str]:
-    """Return every reason for which CreateCluster refuses the request."""
+    """Return every reason why CreateCluster refuses the request."""
     groups = list(request.get("InstanceGroups") or [])
     return [
         *cluster_rules(request),
@@ -41,7 +41,7 @@ _SUPPORTED = frozenset(
 
 
 def cluster_rules(request: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with the request apart from its single groups."""
+    """Yield the errors in the request, apart from single groups."""
     for name in sorted(request.keys() - _SUPPORTED):
         yield f"{name} is not supported by the embedded AWS"
     yield from _orchestrator(request)
@@ -82,7 +82,7 @@ def _overrides(request: Mapping[str, Any]) -> Iterator[str]:
 
 
 def group_rules(group: Mapping[str, Any], known: InstanceTypes) -> Iterator[str]:
-    """Yield what is wrong with a group by itself."""
+    """Yield the errors in a single group."""
     name = group["InstanceGroupName"]
     if ("InstanceType" in group) == ("InstanceRequirements" in group):
         yield f"Instance group {name} needs either InstanceType or InstanceRequirements"
@@ -119,7 +119,7 @@ def _threads(
 def _health_checks(
     group: Mapping[str, Any], instance_type: str, facts: InstanceFacts | None
 ) -> Iterator[str]:
-    """Yield a refusal where no check could run: all of them are for GPUs, on worker nodes."""
+    """Yield an error if no check can run: all checks are for GPUs on worker nodes."""
     if not group.get("OnStartDeepHealthChecks"):
         return
     name = group["InstanceGroupName"]
@@ -133,7 +133,7 @@ def _health_checks(
 
 
 def lifecycle_rules(group: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with a group's LifeCycleConfig, if it has one."""
+    """Yield the errors in a group's LifeCycleConfig, if it has one."""
     if "LifeCycleConfig" not in group:
         return
     name, lifecycle = group["InstanceGroupName"], group["LifeCycleConfig"]
@@ -154,7 +154,7 @@ def lifecycle_rules(group: Mapping[str, Any]) -> Iterator[str]:
 
 
 def provisioning_rules(request: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what does not go together with the provisioning mode."""
+    """Yield the settings that conflict with the provisioning mode."""
     slurm = request.get("Orchestrator", {}).get("Slurm", {})
     groups = request.get("InstanceGroups") or []
     if request.get("NodeProvisioningMode") == "Continuous":
@@ -177,9 +177,9 @@ _NO_CONTROLLER = "Cluster must have exactly one InstanceGroup with Controller no
 
 
 def slurm_rules(request: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with the SlurmConfigs; a cluster may do without any of them.
+    """Yield the errors in the SlurmConfigs, which a cluster may omit altogether.
 
-    Then provisioning_parameters.json says the same, and lies where the scripts lie.
+    Then provisioning_parameters.json, stored with the scripts, has the same information.
     """
     groups = request.get("InstanceGroups") or []
     placed = [group for group in groups if "SlurmConfig" in group]
@@ -224,13 +224,13 @@ def _place_in_slurm(group: Mapping[str, Any]) -> Iterator[str]:
 
 
 MOUNT_PATHS: Final[Mapping[str, str]] = {"FsxLustreConfig": "/fsx", "FsxOpenZfsConfig": "/home"}
-"""Where file systems are mounted when no MountPath is given (developer guide)."""
+"""Default mount paths of file systems (developer guide)."""
 
 _VOLUMES = {True: "root volume", False: "secondary volume"}
 
 
 def storage_rules(request: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with the storage of all groups."""
+    """Yield the errors in the storage of all groups."""
     groups = request.get("InstanceGroups") or []
     for group in groups:
         configs = group.get("InstanceStorageConfigs", [])
@@ -294,11 +294,11 @@ _CHANGEABLE = frozenset(
     }
 )
 _FIXED = ("ExecutionRole", "InstanceType", "OverrideVpcConfig", "ThreadsPerCore")
-"""What a group keeps for its life (developer guide, "Update cluster configuration")."""
+"""Group members that cannot change (developer guide, "Update cluster configuration")."""
 
 
 def change_rules(current: Mapping[str, Any], update: Mapping[str, Any]) -> Iterator[str]:
-    """Yield every reason why a cluster that was asked for as `current` refuses `update`."""
+    """Yield every reason why a cluster created from `current` refuses `update`."""
     for name in sorted(update.keys() - _CHANGEABLE):
         yield f"{name} is not supported by the embedded AWS"
     existing = {group["InstanceGroupName"]: group for group in current["InstanceGroups"]}

@@ -16,11 +16,11 @@ from embedded_aws.sagemaker.training_plans import (
 )
 
 _USD_PER_INSTANCE_HOUR = 10
-"""A price that is made up: AWS's are told by its own searches only."""
+"""A fictitious price: only AWS's own searches return real prices."""
 
 
 class TrainingPlanApi:
-    """The operations; `used` gives the instances in use by plan, in a Region."""
+    """The operations; `used` returns the number of instances in use by plan in a Region."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class TrainingPlanApi:
                 "InstanceType": plan.offering.instance_type,
                 "UltraServerCount": plan.offering.server_count,
             }
-        outside = ("UltraServerType", "UltraServerCount")  # they stand in the summary
+        outside = ("UltraServerType", "UltraServerCount")  # they are in the summary
         return {name: value for name, value in shape.items() if name not in outside}
 
     def history(self, region: str, given: Mapping[str, Any]) -> Shape:
@@ -112,7 +112,7 @@ class TrainingPlanApi:
 
 
 def _as_asked(given: Mapping[str, Any]) -> Shape:
-    """Return how plans are sorted and chosen, in the words of other lists."""
+    """Return the sort order and filters of plans, under the names of other list operations."""
     return {
         **given,
         "SortBy": "NAME" if given.get("SortBy") == "TrainingPlanName" else "CREATION_TIME",
@@ -151,7 +151,7 @@ def _extension_shape(extension: Extension) -> Shape:
 
 
 def _bought(plan: TrainingPlan) -> list[Shape]:
-    """Return the extensions of a plan, the newest first."""
+    """Return the extensions of a plan, newest first."""
     return [
         {
             **_extension_shape(extension),
@@ -194,7 +194,7 @@ def _time_shape(offering: Offering) -> Shape:
 
 
 def _plan_times(plan: TrainingPlan) -> Shape:
-    """Return when a plan holds, with what it was prolonged by."""
+    """Return start, end and duration of a plan, including its extensions."""
     more = sum(extension.hours for _, extension in plan.extensions)
     times = _time_shape(plan.offering)
     return {**times, "DurationHours": plan.offering.hours + more, "EndTime": plan.ends_at}

@@ -1,10 +1,10 @@
-"""Training plans: capacity that is reserved for a while, and the groups that use it.
+"""Training plans: capacity reserved for a period, and the groups that use it.
 
-Any capacity is offered, from this hour or from the moment asked for, in each zone of the Region,
-and any plan can be extended; the price is made up. Statuses follow the clock. Nodes of a plan that
-has not begun yet come at once, all the same. Source: API reference, CreateTrainingPlan and its
-siblings; developer guide, "Utilizing training plans for Amazon SageMaker HyperPod clusters" (what
-plan and group have in common), "Training plans extension" (by how many days).
+Any capacity is offered, from the current hour or the requested time, in each zone of the Region,
+and any plan can be extended; the price is fictitious. Statuses follow the clock. Nodes of a plan
+that has not started yet are created immediately. Source: API reference, CreateTrainingPlan and
+related operations; developer guide, "Utilizing training plans for Amazon SageMaker HyperPod
+clusters" (requirements of groups), "Training plans extension" (numbers of days).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ULTRA_SERVERS = {
     "ml.u-p6e-gb200x36": ("ml.p6e-gb200.36xlarge", 9),
     "ml.u-p6e-gb200x72": ("ml.p6e-gb200.36xlarge", 18),
 }
-"""By UltraServer, the type and the number of its instances, which have four GPUs each."""
+"""Instance type and count by UltraServer; each instance has four GPUs."""
 _DEFAULT_HOURS = 24
 _DAY_HOURS, _WEEK_HOURS = 24, 168
 _MOST_SINGLE_DAYS_HOURS, _MOST_EXTENSION_HOURS = 14 * _DAY_HOURS, 182 * _DAY_HOURS
@@ -39,7 +39,7 @@ _HEX = string.digits + "abcdef"
 
 @dataclass(frozen=True)
 class Offering:
-    """Capacity of one type in one zone; `server` is the UltraServer that it comes in, if any."""
+    """Capacity of one type in one zone; `server` is its UltraServer type, if any."""
 
     id: str
     instance_type: str
@@ -64,7 +64,7 @@ class Offering:
 
 @dataclass(frozen=True)
 class Extension:
-    """More time for a plan, which is offered or was bought."""
+    """An extension of a plan, offered or bought."""
 
     id: str
     plan_arn: str
@@ -82,7 +82,7 @@ class Extension:
 
 @dataclass
 class TrainingPlan:
-    """Capacity that somebody has reserved under a name, and prolonged since."""
+    """Capacity reserved under a name, with its extensions."""
 
     name: str
     arn: str
@@ -90,9 +90,9 @@ class TrainingPlan:
     offering: Offering
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     extensions: list[tuple[datetime, Extension]] = field(default_factory=list)
-    """What it was prolonged by, and when that was bought; the oldest first."""
+    """Extensions with their times of purchase, oldest first."""
     cut_at: datetime | None = None
-    """When it ended before its time, if it did."""
+    """When it ended early, if it did."""
 
     @property
     def ends_at(self) -> datetime:
@@ -102,12 +102,12 @@ class TrainingPlan:
 
     @property
     def has_ended(self) -> bool:
-        """Whether its capacity is gone."""
+        """Whether the plan has ended."""
         return self.status == "Expired"
 
     @property
     def status(self) -> str:
-        """Where it stands now, in SageMaker's words."""
+        """The current status in the SageMaker API."""
         now = datetime.now(UTC)
         if now < self.offering.begins_at:
             return "Scheduled"
@@ -115,9 +115,9 @@ class TrainingPlan:
 
 
 class TrainingPlans:
-    """The plans of all Regions, and what was offered; `is_cut` says of an ARN whether it ends now.
+    """The plans and offerings of all Regions; `is_cut` returns whether a plan ends early, by ARN.
 
-    A plan that is not cut any more holds again.
+    A plan that is no longer cut becomes valid again.
     """
 
     def __init__(self, is_cut: Callable[[str], bool]) -> None:
@@ -127,13 +127,13 @@ class TrainingPlans:
         self._by_region: dict[str, list[TrainingPlan]] = {}
 
     def offer(self, aws: Clients, given: Mapping[str, Any]) -> list[Offering]:
-        """Return what is offered in the Region for a search, which may be reserved from now on."""
+        """Return the offerings in the Region for a search, which can be reserved from now on."""
         found = list(_offerings(aws, given))
         self._offered |= {offering.id: offering for offering in found}
         return found
 
     def reserve(self, aws: Clients, name: str, offering_id: str) -> TrainingPlan:
-        """Reserve what was offered; raises ResourceNotFound and ResourceInUse."""
+        """Reserve an offering; raises ResourceNotFound and ResourceInUse."""
         if offering_id not in self._offered:
             raise ServiceError("ResourceNotFound", f"Offering {offering_id} does not exist")
         arn = aws.arn("sagemaker", f"training-plan/{name}")
@@ -146,7 +146,7 @@ class TrainingPlans:
         return plan
 
     def offer_extension(self, region: str, given: Mapping[str, Any]) -> list[Extension]:
-        """Return how a plan can be prolonged by the hours asked for, if that is allowed."""
+        """Return the offerings that extend a plan by the requested hours, if that is allowed."""
         plan = self.find(region, given["TrainingPlanArn"])
         hours = given.get("DurationHours", _DAY_HOURS)
         if plan.has_ended or not _is_allowed(hours):
@@ -165,7 +165,7 @@ class TrainingPlans:
         return [extension]
 
     def extend(self, region: str, offering_id: str) -> TrainingPlan:
-        """Prolong a plan by what was offered; raises ResourceNotFound for what is not any more."""
+        """Extend a plan by an offering; raises ResourceNotFound if it is no longer available."""
         extension = self._extensions.get(offering_id)
         if extension is None:
             raise ServiceError("ResourceNotFound", f"Offering {offering_id} does not exist")
@@ -190,7 +190,7 @@ class TrainingPlans:
         raise ServiceError("ResourceNotFound", f"Training plan {name_or_arn} does not exist")
 
     def check(self, aws: Clients, request: Mapping[str, Any], used: Mapping[str, int]) -> None:
-        """Raise ValidationException for groups that their plan has no capacity for.
+        """Raise ValidationException for groups that exceed or do not match their plan.
 
         `used` are the instances that other clusters have, by plan.
         """
@@ -243,12 +243,12 @@ def _offerings(aws: Clients, given: Mapping[str, Any]) -> Iterator[Offering]:
 
 
 def _id(prefix: str, what: object) -> str:
-    """Return an id that the same search finds again, as AWS's are hashes."""
+    """Return an id that is stable for the same search, as AWS's ids are hashes."""
     return f"{prefix}-{hashlib.sha256(repr(what).encode()).hexdigest()}"
 
 
 def _is_allowed(hours: int) -> bool:
-    """Return whether a plan can be prolonged so: by days up to 14, by weeks up to 182 days."""
+    """Return whether a plan can be extended by this: days up to 14, weeks up to 182 days."""
     days = hours % _DAY_HOURS == 0 and hours <= _MOST_SINGLE_DAYS_HOURS
     return days or (hours % _WEEK_HOURS == 0 and hours <= _MOST_EXTENSION_HOURS)
 

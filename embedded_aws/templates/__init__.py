@@ -1,1 +1,1 @@
-"""CloudFormation's template language: templates read, checked and evaluated; nothing is made."""
+"""CloudFormation's template language: parsing, checking and evaluating templates."""

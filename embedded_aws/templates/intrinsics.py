@@ -1,8 +1,8 @@
-"""Intrinsic functions: templates with Ref and Fn::... in, plain values out; and the names they see.
+"""Intrinsic functions, which turn templates with Ref and Fn::... into plain values; their scope.
 
 Pure: everything that a function looks up comes from a `Scope`. An unknown function is an error.
-Source: the CloudFormation template reference, "Intrinsic functions"; Fn::GetStackOutput is what
-the CDK writes for weak references between stacks.
+Source: the CloudFormation template reference, "Intrinsic functions"; the CDK uses
+Fn::GetStackOutput for weak references between stacks.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from typing import Any, Final, Protocol
 from embedded_aws.templates.template import Template, TemplateError
 
 NO_VALUE: Final = object()
-"""What `Ref: AWS::NoValue` resolves to; keys and list items with it disappear."""
+"""The value of `Ref: AWS::NoValue`; keys and list items with it are removed."""
 
 UNKNOWN: Final = "{{unborn:"
-"""The beginning of what stands for a value of a resource that does not exist yet."""
+"""Prefix of the marker for a value of a resource that does not exist yet."""
 
 _PLACEHOLDER = re.compile(r"\$\{([^!{}][^{}]*)\}")
 _ESCAPED_PLACEHOLDER = re.compile(r"\$\{!([^{}]*)\}")
 
 
 class Scope(Protocol):
-    """Names that intrinsic functions see. Every lookup raises TemplateError for unknown ones."""
+    """Names that intrinsic functions look up. Lookups raise TemplateError for unknown ones."""
 
     def ref(self, name: str) -> Any:
         """Return a parameter, pseudo parameter or physical id; NO_VALUE for AWS::NoValue."""
@@ -114,7 +114,7 @@ class Resolver:
         raise TemplateError(f"{function} is not supported by the embedded AWS.")
 
     def _called(self, function: Callable[[Any], Any], argument: Any) -> Any:
-        """Call a function of values; of what is not known yet, nothing is known."""
+        """Call a function of values; the result of an unknown value is unknown."""
         values = self.resolve(argument)
         unknown = next(_unknown(values), None)
         return function(values) if unknown is None else unknown
@@ -168,7 +168,7 @@ class Resolver:
 
 
 def function_name(value: dict[str, Any]) -> str | None:
-    """Return the function that a one-key object calls, or None for ordinary data."""
+    """Return the function that a one-key object calls, or None for plain data."""
     if len(value) != 1:
         return None
     (key,) = value
@@ -176,12 +176,12 @@ def function_name(value: dict[str, Any]) -> str | None:
 
 
 def as_text(value: Any) -> str:
-    """Write booleans as CloudFormation does when it compares or joins them."""
+    """Return the text of a value as CloudFormation compares and joins it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def is_unknown(value: Any) -> bool:
-    """Return whether a text has a part that stands for what does not exist yet."""
+    """Return whether a text contains the marker of a resource that does not exist yet."""
     return isinstance(value, str) and UNKNOWN in value
 
 
@@ -221,7 +221,7 @@ def _select(argument: Any) -> Any:
 
 def _length(items: Any) -> int:
     if not isinstance(items, list):
-        raise TypeError("it is no list")
+        raise TypeError("it is not a list")
     return len(items)
 
 
@@ -244,19 +244,19 @@ def _to_json(value: Any) -> str:
 
 
 class Referable(Protocol):
-    """The source of answers to Ref and Fn::GetAtt of a resource."""
+    """A resource that Ref and Fn::GetAtt can refer to."""
 
     @property
     def physical_id(self) -> str:
-        """What Ref returns."""
+        """The value of Ref."""
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """What Fn::GetAtt returns, by attribute name."""
+        """The values of Fn::GetAtt, by attribute name."""
 
 
 class AccountView(Protocol):
-    """A stack's view of what is outside of it."""
+    """A stack's view of other stacks and the account."""
 
     def exported(self, name: str) -> str:
         """Return the value exported under `name`; raises TemplateError."""
@@ -270,13 +270,13 @@ class AccountView(Protocol):
 
 @dataclass
 class StackScope:
-    """The names that one version of one stack's template can use."""
+    """The names that one version of a stack's template can use."""
 
     template: Template
     pseudo_parameters: Mapping[str, str]
     parameters: Mapping[str, Any]
     resources: Mapping[str, Referable]
-    """The resources as they are now; it may grow while the stack is being created."""
+    """The current resources, to which more may be added while the stack is created."""
     account_view: AccountView
     _conditions: dict[str, bool] = field(default_factory=dict)
 
@@ -290,7 +290,7 @@ class StackScope:
         return self._resource(name).physical_id
 
     def attribute(self, logical_id: str, name: str) -> Any:
-        """Return an attribute of a resource, as the resource has it now."""
+        """Return the current value of a resource's attribute."""
         attributes = self._resource(logical_id).attributes
         if name not in attributes:
             raise TemplateError(

@@ -1,8 +1,8 @@
-"""The transform AWS::LanguageExtensions: loops that become what they stand for, and functions.
+"""The transform AWS::LanguageExtensions: expansion of loops, and functions.
 
 Source: CloudFormation template reference, "AWS::LanguageExtensions transform", "Fn::ForEach",
 "Fn::Length" and "Fn::ToJsonString". `Fn::Length`, `Fn::ToJsonString` and the default of
-`Fn::FindInMap` are evaluated with all other functions; here they are only allowed.
+`Fn::FindInMap` are evaluated with all other functions; here they are only permitted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOT_ALPHANUMERIC = re.compile(r"[^0-9A-Za-z]")
 def processed_template(
     body: str, parameters: Mapping[str, str], pseudo_parameters: Mapping[str, str]
 ) -> Template:
-    """Read a template, with its loops unrolled for these parameters; raises TemplateError."""
+    """Parse a template and unroll its loops for these parameters; raises TemplateError."""
     document = read_template(body)
     transforms = document.get("Transform", [])
     if transforms not in (_TRANSFORM, [_TRANSFORM]):
@@ -46,7 +46,7 @@ def processed_template(
 
 
 def _used(value: Any) -> Iterator[str]:
-    """Yield the functions of the transform that a document uses."""
+    """Yield the transform's functions that a document uses."""
     if isinstance(value, list):
         for item in value:
             yield from _used(item)
@@ -60,7 +60,7 @@ def _used(value: Any) -> Iterator[str]:
 def _scope(
     document: Mapping[str, Any], given: Mapping[str, str], pseudo_parameters: Mapping[str, str]
 ) -> StackScope:
-    """Return what collections can refer to: parameters and mappings, no resource."""
+    """Return the scope of collections: parameters and mappings, no resources."""
     declared = {
         name: each
         for name, each in document.get("Parameters", {}).items()
@@ -73,23 +73,23 @@ def _scope(
 
 
 class _NothingElse:
-    """What collections see of the account: nothing."""
+    """The account as seen by collections, which cannot refer to it."""
 
     def exported(self, name: str) -> str:
         """Refuse."""
-        raise TemplateError(f"Fn::ForEach cannot go over what is exported: {name}")
+        raise TemplateError(f"Fn::ForEach cannot iterate over an export: {name}")
 
     def stack_output(self, stack_name: str, region: str, output: str) -> str:
         """Refuse."""
-        raise TemplateError(f"Fn::ForEach cannot go over an output: {output} of {stack_name}")
+        raise TemplateError(f"Fn::ForEach cannot iterate over an output: {output} of {stack_name}")
 
     def zones(self, region: str) -> list[str]:
         """Refuse."""
-        raise TemplateError(f"Fn::ForEach cannot go over the zones of {region}")
+        raise TemplateError(f"Fn::ForEach cannot iterate over the zones of {region}")
 
 
 def _unrolled(value: Any, resolver: Resolver) -> Any:
-    """Return a value with its loops, at any depth, replaced by what they make."""
+    """Return a value with its loops, at any depth, replaced by their results."""
     if isinstance(value, list):
         return [_unrolled(item, resolver) for item in value]
     if not isinstance(value, dict):
@@ -105,7 +105,7 @@ def _unrolled(value: Any, resolver: Resolver) -> Any:
 
 
 def _iterations(name: str, loop: Any, resolver: Resolver) -> list[dict[str, Any]]:
-    """Return what each item of a loop's collection makes of its fragment."""
+    """Return the fragment for each item of a loop's collection."""
     try:
         identifier, collection, fragment = loop
         items = [as_text(item) for item in _flat(resolver.resolve(collection))]
@@ -117,15 +117,15 @@ def _iterations(name: str, loop: Any, resolver: Resolver) -> list[dict[str, Any]
 
 
 def _flat(collection: Any) -> Iterator[Any]:
-    """Yield the items of a collection, of which some may be lists themselves."""
+    """Yield the items of a collection, flattening nested lists."""
     if not isinstance(collection, list):
-        raise TypeError(f"{collection!r} is no list")
+        raise TypeError(f"{collection!r} is not a list")
     for item in collection:
         yield from item if isinstance(item, list) else [item]
 
 
 def _replaced(value: Any, identifier: str, item: str) -> Any:
-    """Put an item of the collection in the place of a loop's identifier, in keys and values."""
+    """Replace a loop's identifier with an item of the collection, in keys and values."""
     if isinstance(value, list):
         return [_replaced(each, identifier, item) for each in value]
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""The parameters of a template: the values that their declarations allow, as Ref gives them.
+"""The parameters of a template: values checked against their declarations, as Ref returns them.
 
 Source: CloudFormation user guide, "CloudFormation template Parameters syntax". Whether a resource
-that a parameter names exists is not looked at.
+named by a parameter exists is not checked.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _SSM_VALUE: Final = "AWS::SSM::Parameter::Value<"
 def resolve_parameters(
     template: Template, given: Mapping[str, str], ssm_value: Callable[[str], str]
 ) -> dict[str, Any]:
-    """Return the value of every parameter of the template, lists as lists.
+    """Return the value of every parameter of the template, with lists parsed.
 
-    `ssm_value` reads the SSM parameter of a name. Raises TemplateError for unknown, missing and
+    `ssm_value` reads an SSM parameter by name. Raises TemplateError for unknown, missing and
     disallowed values.
     """
     declared = template.section("Parameters")
@@ -63,7 +63,7 @@ def _items(text: str) -> list[str]:
 
 
 def _problems(declaration: Mapping[str, Any], text: str) -> Iterator[str]:
-    """Yield what a declaration asks for that a value is not."""
+    """Yield the requirements of a declaration that a value violates."""
     allowed = [as_text(item) for item in declaration.get("AllowedValues", [])]
     if allowed and text not in allowed:
         yield f"allowed: {', '.join(allowed)}"

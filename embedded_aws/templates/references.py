@@ -10,7 +10,7 @@ _PLACEHOLDER: Final = re.compile(r"\$\{([^!{}.]+)[^{}]*\}")
 
 
 def references(value: Any) -> Iterator[str]:
-    """Yield the names of resources and parameters, pseudo parameters among them."""
+    """Yield the names of resources and parameters, including pseudo parameters."""
     if isinstance(value, list):
         for item in value:
             yield from references(item)

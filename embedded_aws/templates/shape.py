@@ -1,7 +1,7 @@
-"""The shape of a template: what CloudFormation refuses before it looks at any value. Pure.
+"""The shape of a template: errors that CloudFormation reports before it evaluates values. Pure.
 
-Problems have CloudFormation's words where these are known. They come in an order in which each one
-can rely on those before it: look at the first only.
+Messages are CloudFormation's where these are known. Each check relies on those before it: only the
+first problem is meaningful.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final
 
 LOOP: Final = "Fn::ForEach::"
-"""The beginning of a key whose entry is a loop, in a template that is not yet processed."""
+"""Prefix of a loop's key in an unprocessed template."""
 
 _SECTIONS: Final = ("Conditions", "Mappings", "Outputs", "Parameters", "Resources", "Rules")
 """The sections whose entries are objects."""
@@ -20,7 +20,7 @@ _TEMPLATE: Final = "Template format error:"
 
 
 def document_problems(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what makes a document no template, whether its loops are unrolled or not."""
+    """Yield why a document is not a template, whether or not its loops are unrolled."""
     for path in _nulls(document, ""):
         yield f"{_TEMPLATE} [{path}] 'null' values are not allowed in templates"
     for name in (*_SECTIONS, "Metadata"):
@@ -33,7 +33,7 @@ def document_problems(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def template_problems(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what makes a document, its loops unrolled, no template."""
+    """Yield why a document with its loops unrolled is not a template."""
     yield from document_problems(document)
     for name, resource in document.get("Resources", {}).items():
         yield from _resource_problems(name, resource)
@@ -85,7 +85,7 @@ def _is_list_of_assertions(given: Any) -> bool:
 
 
 def _condition_problems(conditions: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what keeps conditions from being evaluated, circles among it."""
+    """Yield why conditions cannot be evaluated, for example because they are circular."""
     needs = {name: list(_arguments(body, "Condition")) for name, body in conditions.items()}
     if not all(isinstance(each, str) for names in needs.values() for each in names):
         yield f"{_TEMPLATE} Every Condition member must be a string."
@@ -97,7 +97,7 @@ def _condition_problems(conditions: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _function_problems(value: Any) -> Iterator[str]:
-    """Yield the functions whose arguments say no name."""
+    """Yield the functions whose arguments have no valid name."""
     if not all(map(_is_attribute, _arguments(value, "Fn::GetAtt"))):
         yield (
             "Template error: every Fn::GetAtt object requires two non-empty parameters, the "
@@ -112,7 +112,7 @@ def _function_problems(value: Any) -> Iterator[str]:
 
 
 def _arguments(value: Any, function: str) -> Iterator[Any]:
-    """Yield what a function is applied to, wherever it is in a value."""
+    """Yield the arguments of a function, at any depth in a value."""
     if isinstance(value, dict):
         if function in value:
             yield value[function]

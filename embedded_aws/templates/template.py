@@ -1,4 +1,4 @@
-"""A CloudFormation template, read and checked, and the order in which its resources are made."""
+"""A CloudFormation template, parsed and checked, and the creation order of its resources."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ RETAINING = ("Retain", "RetainExceptOnCreate")
 
 
 class TemplateError(Exception):
-    """A template that CloudFormation, or this stand-in for it, refuses; the text says why."""
+    """A template that CloudFormation or the embedded AWS refuses; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Template:
     resources: Mapping[str, ResourceDefinition]
 
     def section(self, name: str) -> Mapping[str, Any]:
-        """Return a section such as Outputs or Conditions, empty when the template has none."""
+        """Return a section such as Outputs or Conditions, empty if the template has none."""
         return self.document.get(name) or {}
 
     @property
@@ -79,16 +79,16 @@ class Template:
 
 
 EMPTY_TEMPLATE = Template(body="{}", document={}, resources={})
-"""What a stack has before its first change set is executed."""
+"""The template of a stack before its first change set is executed."""
 
 
 def parse_template(body: str) -> Template:
-    """Read a template from JSON or YAML; raises TemplateError."""
+    """Parse a template from JSON or YAML; raises TemplateError."""
     return checked_template(body, read_template(body))
 
 
 def read_template(body: str) -> dict[str, Any]:
-    """Return the document that a text is; raises TemplateError for what is none."""
+    """Parse a text into a document; raises TemplateError if it is not an object."""
     try:
         document = read_document(body)
     except ValueError as error:
@@ -100,7 +100,7 @@ def read_template(body: str) -> dict[str, Any]:
 
 
 def checked_template(body: str, document: Mapping[str, Any]) -> Template:
-    """Return the template of a document, all of which is known; raises TemplateError."""
+    """Return the template of a document after checking all of it; raises TemplateError."""
     _refuse(template_problems(document))
     for section in document.keys() - _SECTIONS:
         raise TemplateError(
@@ -127,7 +127,7 @@ def _refuse(problems: Iterable[str]) -> None:
 
 
 def _check_references(document: Mapping[str, Any]) -> None:
-    """Raise TemplateError for names in a section that nothing has."""
+    """Raise TemplateError for names in a section that are not defined."""
     known = {*document["Resources"], *document.get("Parameters", {})}
     for section in ("Resources", "Outputs"):
         names = {name for name in references(document.get(section)) if "::" not in name}

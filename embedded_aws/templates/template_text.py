@@ -1,4 +1,4 @@
-"""The text of a template, JSON or YAML with CloudFormation's short function names, as plain data.
+"""Parsing of template text, JSON or YAML with CloudFormation's short function names.
 
 Source: CloudFormation template reference, "Intrinsic function reference": every function has a
 short form, `!Name`; `!Ref` and `!Condition` are the two whose full form has no `Fn::`.
@@ -16,7 +16,7 @@ _WITHOUT_PREFIX: Final = ("Condition", "Ref")
 
 
 def read_document(body: str) -> object:
-    """Return what a text says; raises ValueError, with the place, for what is neither."""
+    """Return the parsed text; raises ValueError, with the position, if it is invalid."""
     try:
         return json.loads(body)
     except ValueError:
@@ -28,15 +28,15 @@ def read_document(body: str) -> object:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without dates, which CloudFormation reads as text, and with short function names."""
+    """YAML with short function names and without dates, which CloudFormation reads as text."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
-        """Construct a mapping whose keys are texts."""
+        """Construct a mapping with text keys."""
         return {_key(key): item for key, item in super().construct_mapping(node, deep).items()}
 
 
 def _key(key: Any) -> Hashable:
-    """Spell a key as JSON has it: ids of accounts are written without quotation marks, too."""
+    """Return a key as text, as in JSON: account ids may be written without quotation marks."""
     return key if isinstance(key, str) else json.dumps(key)
 
 

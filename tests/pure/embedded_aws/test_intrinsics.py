@@ -128,7 +128,7 @@ def test_policy_conditions_are_ordinary_data() -> None:
         ({"Fn::GetAtt": ["Vpc", "Nope"]}, "does not support attribute type Nope"),
         ({"Fn::Select": [5, ["a"]]}, "Fn::Select cannot be applied"),
         ({"Fn::Cidr": ["10.0.0.0/30", 5, 0]}, "has room for 4 blocks"),
-        ({"Fn::Length": "abc"}, "it is no list"),
+        ({"Fn::Length": "abc"}, "it is not a list"),
         ({"Fn::FindInMap": ["Sizes", "eu-west-1", "gib"]}, "Sizes::eu-west-1::gib"),
         ({"Fn::If": ["Unknown", 1, 2]}, "Unresolved condition Unknown"),
     ],

@@ -90,5 +90,5 @@ def test_the_functions_need_their_transform() -> None:
 def test_a_loop_over_no_list_is_refused() -> None:
     loop = ["X", "abc", {"${X}": {"Type": "T"}}]
 
-    with pytest.raises(TemplateError, match=r"Fn::ForEach::Loop needs .*'abc' is no list"):
+    with pytest.raises(TemplateError, match=r"Fn::ForEach::Loop needs .*'abc' is not a list"):
         processed({"Transform": TRANSFORM, "Resources": {"Fn::ForEach::Loop": loop}})
