@@ -32,14 +32,14 @@ class DataChannels:
             return None
         session_id = environ["PATH_INFO"].removeprefix(CHANNELS)
         token = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)).decode()
-        told = self._told(environ["REQUEST_METHOD"], session_id, token)
-        status = "403 Forbidden" if told is None else "200 OK"
-        body = json.dumps(told or {}).encode()
+        response = self._response(environ["REQUEST_METHOD"], session_id, token)
+        status = "403 Forbidden" if response is None else "200 OK"
+        body = json.dumps(response or {}).encode()
         headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
         start_response(status, headers)
         return [body]
 
-    def _told(self, method: str, session_id: str, token: str) -> Mapping[str, Any] | None:
+    def _response(self, method: str, session_id: str, token: str) -> Mapping[str, Any] | None:
         if method == "DELETE":
             return {} if self._sessions.end(session_id, token) else None
         seen = self._sessions.seen_by_agent(session_id, token)

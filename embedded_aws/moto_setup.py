@@ -41,7 +41,7 @@ from embedded_aws.moto_users import patch_users
 
 MOTO_VERSION = "5.2.5"
 ACCOUNT_HEADER = "HTTP_X_MOTO_ACCOUNT_ID"
-"""The request header, in WSGI's spelling, that tells moto the account."""
+"""The request header, in WSGI's spelling, with which moto selects the account."""
 
 _SETTINGS = {
     "MOTO_EC2_LOAD_DEFAULT_AMIS": "false",

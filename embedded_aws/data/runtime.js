@@ -1,5 +1,5 @@
-// Runs one invocation of a Node.js function: started with what embedded_aws/functions/process.py
-// writes. It ends when its standard input does, which is when whoever started it is gone.
+// Runs one invocation of a Node.js function, with the input from embedded_aws/functions/process.py.
+// It exits when its standard input closes: its parent process is gone.
 const fs = require("fs");
 const http = require("http");
 const https = require("https");
@@ -10,7 +10,7 @@ const folder = process.argv[2];
 const invocation = JSON.parse(fs.readFileSync(path.join(folder, "invocation.json"), "utf8"));
 const started = Date.now();
 
-// Answers to CloudFormation go by HTTPS to AWS; everything of the embedded AWS is HTTP.
+// Responses to CloudFormation use HTTPS on AWS; the embedded AWS uses HTTP only.
 const endpoint = new URL(process.env.AWS_ENDPOINT_URL);
 const secure = https.request;
 https.request = (first, ...rest) => {

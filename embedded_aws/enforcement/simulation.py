@@ -125,8 +125,8 @@ class PolicySimulator:
     def simulate_custom(self, given: Mapping[str, Any]) -> Shape:
         """Answer SimulateCustomPolicy; raises InvalidInput."""
         caller = given.get("CallerArn", self._root)
-        nobody = Identity(Principal(arn=caller), (), {}, {"aws:PrincipalArn": caller})
-        return _results(_documents("PolicyInputList", given), nobody, given)
+        no_identity = Identity(Principal(arn=caller), (), {}, {"aws:PrincipalArn": caller})
+        return _results(_documents("PolicyInputList", given), no_identity, given)
 
 
 def _results(own: Sequence[Policy], identity: Identity, given: Mapping[str, Any]) -> Shape:

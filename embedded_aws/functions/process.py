@@ -77,12 +77,12 @@ def run(invocation: Invocation) -> Outcome:
         except _Ended as ended:
             printed, outcome = ended.printed, {"error": {"errorMessage": str(ended)}}
     error = outcome.get("error")
-    told = [error["errorMessage"]] if error else []
+    reported = [error["errorMessage"]] if error else []
     duration_ms = (time.monotonic() - started) * 1000
     log = [
         f"START RequestId: {invocation.request_id} Version: {invocation.version}",
         *printed.splitlines(),
-        *told,
+        *reported,
         f"END RequestId: {invocation.request_id}",
         f"REPORT RequestId: {invocation.request_id}\tDuration: {duration_ms:.2f} ms",
     ]

@@ -71,7 +71,7 @@ class Workspaces:
         return workspace
 
     def find(self, workspace_id: str) -> Workspace:
-        """Return a workspace; raises ServiceError if there is none."""
+        """Return a workspace; raises ServiceError if it does not exist."""
         if workspace_id not in self._by_id:
             raise ServiceError("ResourceNotFoundException", f"Workspace {workspace_id} not found")
         return self._by_id[workspace_id]

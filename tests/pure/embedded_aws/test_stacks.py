@@ -233,7 +233,7 @@ def test_unsupported_types_and_properties_are_refused_together_and_by_name(lab: 
         "AWS::DynamoDB::Table (Table) is not supported by the embedded AWS",
         (
             "Custom::Nobody (Custom) needs the property ServiceToken: the ARN of the function that "
-            "makes it"
+            "creates it"
         ),
         (
             "Property Colour of Test::Thing (Thing) is not supported by the embedded AWS; "
