@@ -1,8 +1,8 @@
 """Permissions of the nodes of an environment: one table.
 
-Policies, checks and a page of documentation are made from it. Pure: what only a deployment knows
-comes in as text, or as whatever stands for text until then. Whether policies suffice is asked in
-`permissions.sufficiency`, which alone needs the evaluation of policies.
+Policies, checks and a page of documentation are generated from it. Pure: values that only a
+deployment knows are text, or placeholders for it. Whether policies suffice is checked in
+`permissions.sufficiency`, the only module that evaluates policies.
 """
 
 from slurmpod.permissions.permission import Grant, Permission, Scope, Target

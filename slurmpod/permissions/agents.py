@@ -1,6 +1,6 @@
 """Permissions of HyperPod's own agents: interfaces, volumes, logs, sessions, updates.
 
-The last ones are those of the Systems Manager agent for sessions that are recorded and encrypted.
+The last group is for the Systems Manager agent, if sessions are recorded and encrypted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ DESCRIBE_NETWORK = (
     "ec2:DescribeSubnets",
     "ec2:DescribeVpcs",
 )
-"""What SageMaker looks at before it makes interfaces in a VPC, for nodes and for services."""
+"""Read actions that SageMaker needs before it creates interfaces in a VPC, for nodes and for
+services.
+"""
 
 
 def _interfaces(scope: InNetwork) -> str:
@@ -42,7 +44,7 @@ def _interfaces(scope: InNetwork) -> str:
 
 
 def new_interfaces(scope: InNetwork) -> Iterator[Target]:
-    """Yield what a new interface takes: its subnet and its security groups."""
+    """Yield the resources of a new interface: its subnet and its security groups."""
     arn = scope.arn
     subnets = (arn("ec2", f"subnet/{id_}") for id_ in scope.subnet_ids)
     groups = (arn("ec2", f"security-group/{id_}") for id_ in scope.security_group_ids)
@@ -105,44 +107,44 @@ PLATFORM: tuple[Permission[Scope], ...] = (
         ),
         resource="network interfaces of the account and Region",
         needed_by="HyperPod, for every new, replaced or deleted node",
-        why="HyperPod lets its instance use the interface, names it, and removes it in the end.",
+        why="HyperPod attaches the interface to its instance, tags it, and finally deletes it.",
         targets=own_interfaces,
     ),
     _NETWORK.allows(
         sid="DetachNetworkInterfaces",
         actions=("ec2:DetachNetworkInterface",),
         resource="network interfaces of the account and Region, on instances of any account: "
-        "theirs is the service's",
+        "HyperPod's instances belong to the service's account",
         needed_by="HyperPod, when it replaces a node",
-        why="A new instance takes the address of the faulty one over, with its interface.",
+        why="A new instance takes over the faulty one's interface, and with it the address.",
         targets=_interfaces_on_instances,
     ),
     _NETWORK.allows(
         sid="DescribeNetwork",
         actions=DESCRIBE_NETWORK,
-        resource="`*`: IAM knows no narrower one",
-        needed_by="HyperPod, before it makes interfaces",
-        why="HyperPod looks at the subnets and security groups that the request names.",
+        resource="`*`: IAM supports no narrower resource",
+        needed_by="HyperPod, before it creates interfaces",
+        why="HyperPod reads the subnets and security groups that the request names.",
         targets=on_all,
     ),
     _AGENTS.allows(
         sid="CreateLogGroups",
         actions=("logs:CreateLogGroup",),
         resource=f"log groups below {LOG_GROUPS}/, of this cluster's name",
-        why="What lifecycle scripts and health checks write is kept in CloudWatch Logs.",
+        why="The output of lifecycle scripts and health checks goes to CloudWatch Logs.",
         targets=_log_groups,
     ),
     _AGENTS.allows(
         sid="WriteLogs",
         actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
         resource=f"log streams below {LOG_GROUPS}/, of this cluster's name",
-        why="What lifecycle scripts and health checks write is kept in CloudWatch Logs.",
+        why="The output of lifecycle scripts and health checks goes to CloudWatch Logs.",
         targets=_log_streams,
     ),
     _AGENTS.allows(
         sid="PutMetrics",
         actions=("cloudwatch:PutMetricData",),
-        resource="`*`: IAM knows no narrower one",
+        resource="`*`: IAM supports no narrower resource",
         condition=f"`cloudwatch:namespace` is {LOG_GROUPS}",
         why="Agents report the health of nodes as metrics.",
         targets=_metrics,
@@ -155,7 +157,7 @@ PLATFORM: tuple[Permission[Scope], ...] = (
             "ssmmessages:OpenControlChannel",
             "ssmmessages:OpenDataChannel",
         ),
-        resource="`*`: IAM knows no narrower one",
+        resource="`*`: IAM supports no narrower resource",
         needed_by="the Systems Manager agent on the nodes",
         why="Sessions reach nodes through a channel that the node itself opens.",
         targets=on_all,
@@ -172,9 +174,9 @@ PLATFORM: tuple[Permission[Scope], ...] = (
     Policy("Updates").allows(
         sid="DescribeAlarms",
         actions=("cloudwatch:DescribeAlarms",),
-        resource="`*`: composite alarms are shown to nobody who may see less",
+        resource="`*`: CloudWatch shows composite alarms only with this resource",
         needed_by="HyperPod, while it updates nodes",
-        why="HyperPod watches the alarms that turn an update back.",
+        why="HyperPod watches the alarms that roll an update back.",
         source=ROLLBACK,
         targets=_alarms,
     ),
@@ -228,14 +230,14 @@ SESSIONS: tuple[Permission[Scope], ...] = (
         actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
         resource="the environment's log group of sessions",
         needed_by="the Systems Manager agent, during sessions",
-        why="What is typed and shown in sessions is kept.",
+        why="The input and output of sessions are recorded.",
         targets=_group_of_records,
     ),
     _SESSIONS.allows(
         sid="FindSessionRecords",
         actions=("logs:DescribeLogGroups",),
-        resource="`*`: IAM knows no narrower one",
-        why="The agent starts no session before it has seen that its records are encrypted.",
+        resource="`*`: IAM supports no narrower resource",
+        why="The agent starts no session before it has checked that its records are encrypted.",
         targets=_groups_of_records,
     ),
     _SESSIONS.allows(
@@ -243,29 +245,31 @@ SESSIONS: tuple[Permission[Scope], ...] = (
         actions=("s3:PutObject",),
         resource=f"objects below {SESSION_PREFIX} in the environment's bucket of sessions",
         needed_by="the Systems Manager agent, when a session ends",
-        why="What was typed and shown in sessions is kept.",
+        why="The input and output of sessions are recorded.",
         targets=_recorded_objects,
     ),
     _SESSIONS.allows(
         sid="FindSessionRecords",
         actions=("s3:GetEncryptionConfiguration",),
         resource="the environment's bucket of sessions",
-        why="The agent starts no session before it has seen that its records are encrypted.",
+        why="The agent starts no session before it has checked that its records are encrypted.",
         targets=_bucket_of_records,
     ),
     _SESSIONS.allows(
         sid="UseSessionKey",
         actions=("kms:Decrypt",),
-        resource="access.sessions.kms_key_arn; a key that slurmpod makes lets nodes in by itself",
+        resource="access.sessions.kms_key_arn; the policy of a key that slurmpod creates allows "
+        "the nodes",
         why="Client and node agree on a data key of this key.",
         targets=_session_key,
     ),
     _SESSIONS.allows(
         sid="EncryptSessionRecords",
         actions=("kms:GenerateDataKey",),
-        resource="access.sessions.kms_key_arn; a key that slurmpod makes lets nodes in by itself",
+        resource="access.sessions.kms_key_arn; the policy of a key that slurmpod creates allows "
+        "the nodes",
         needed_by="S3, for the Systems Manager agent",
-        why="S3 encrypts records with the permissions of who writes them.",
+        why="S3 encrypts records with the permissions of the writer.",
         targets=_key_of_records,
     ),
 )

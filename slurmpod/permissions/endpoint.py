@@ -40,7 +40,7 @@ def endpoint_scope(
     subnet_ids: tuple[str, ...],
     security_group_ids: tuple[str, ...],
 ) -> EndpointScope:
-    """Return what the endpoint is in an environment; the rest is known to a deployment only."""
+    """Return an environment's endpoint; the rest is known only to a deployment."""
     return EndpointScope(
         aws_partition=resolved.aws_partition,
         region=resolved.region,
@@ -52,7 +52,7 @@ def endpoint_scope(
 
 
 def endpoint_grants(scope: EndpointScope) -> tuple[Grant, ...]:
-    """Return what the endpoint's role is allowed."""
+    """Return the permissions of the endpoint's role."""
     return grants_of(ENDPOINT, scope)
 
 
@@ -108,7 +108,7 @@ ENDPOINT: tuple[Permission[EndpointScope], ...] = (
     _ENDPOINT.allows(
         sid="ListModel",
         actions=("s3:ListBucket",),
-        resource="the bucket of the model, where that is a folder",
+        resource="the bucket of the model, if that is a folder",
         condition="`s3:prefix` is below the folder",
         why="Instances find the files of the model.",
         source=S3_ACTIONS,
@@ -117,8 +117,8 @@ ENDPOINT: tuple[Permission[EndpointScope], ...] = (
     _ENDPOINT.allows(
         sid="UseKeyOfModel",
         actions=("kms:Decrypt",),
-        resource="the key of the model's bucket, where it is yours",
-        why="S3 decrypts objects with the permissions of who reads them.",
+        resource="the key of the model's bucket, if it is yours",
+        why="S3 decrypts objects with the permissions of the reader.",
         source=S3_KEYS,
         targets=_model_key,
     ),
@@ -129,42 +129,42 @@ ENDPOINT: tuple[Permission[EndpointScope], ...] = (
             "ecr:BatchGetImage",
             "ecr:GetDownloadUrlForLayer",
         ),
-        resource="the repository of the image, of whatever account",
+        resource="the repository of the image, in any account",
         why="Instances pull the container image.",
         targets=_repository,
     ),
     _ENDPOINT.allows(
         sid="LogInToRegistry",
         actions=("ecr:GetAuthorizationToken",),
-        resource="`*`: IAM knows no narrower one",
-        why="Images are pulled with a token of the registry.",
+        resource="`*`: IAM supports no narrower resource",
+        why="Pulling an image needs a token of the registry.",
         source=ECR_PULL,
         targets=on_all,
     ),
     _ENDPOINT.allows(
         sid="WriteLog",
         actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
-        resource="log streams of the endpoint's log group, which the stack makes",
-        why="What the container writes is kept.",
+        resource="log streams of the endpoint's log group, which the stack creates",
+        why="The container's output is logged.",
         targets=_log_streams,
     ),
     _ENDPOINT.allows(
         sid="PutMetrics",
         actions=("cloudwatch:PutMetricData",),
-        resource="`*`: IAM knows no narrower one",
+        resource="`*`: IAM supports no narrower resource",
         condition=f"`cloudwatch:namespace` is {METRICS} or {ENDPOINT_LOGS}",
-        why="Alarms and scaling follow the requests.",
+        why="Alarms and scaling use the metrics of requests.",
         targets=_metrics,
     ),
     *in_your_network(
         _ENDPOINT,
         why_interfaces="Interfaces put the container into your VPC.",
-        why_describing="SageMaker looks at the subnets and security groups that the model names.",
+        why_describing="SageMaker reads the subnets and security groups that the model names.",
     ),
     use_of_key(
         _ENDPOINT,
         "UseKeyOfVolumes",
-        resource="the key of the volumes, where it is yours",
+        resource="the key of the volumes, if it is yours",
         why="SageMaker encrypts volumes with your key.",
         targets=_volume_key,
     ),

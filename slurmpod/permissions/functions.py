@@ -1,7 +1,7 @@
-"""Permissions of the stacks' functions, for which a boundary must leave room.
+"""Permissions of the stacks' functions, which a boundary must allow.
 
-Their policies are written where they are made; here they are repeated to be held against
-boundaries.
+Their policies are defined beside the functions; they are repeated here to check boundaries against
+them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WHO = "the CDK's function that fills the lifecycle bucket"
 
 
 def grants_of_functions(resolved: Resolved) -> Iterator[Grant]:
-    """Yield what the functions of an environment do; nothing where it has none."""
+    """Yield the permissions of an environment's functions, if it has any."""
     yield from grants_of(FUNCTIONS, resolved)
 
 
@@ -106,7 +106,7 @@ FUNCTIONS: tuple[Permission[Resolved], ...] = (
         actions=("s3:DeleteObject", "s3:PutObject"),
         resource="objects of the lifecycle bucket",
         needed_by=WHO,
-        why="It copies the scripts to where nodes fetch them.",
+        why="It copies the scripts to the bucket from which nodes fetch them.",
         source=BUCKET_DEPLOYMENT,
         targets=_scripts,
     ),
@@ -115,7 +115,7 @@ FUNCTIONS: tuple[Permission[Resolved], ...] = (
         actions=("logs:CreateLogStream", "logs:PutLogEvents"),
         resource="log groups of Lambda functions",
         needed_by=WHO,
-        why="It says in its log what it did.",
+        why="It writes a log.",
         source=FUNCTION_LOGS,
         targets=_logs,
     ),
@@ -129,7 +129,7 @@ FUNCTIONS: tuple[Permission[Resolved], ...] = (
         ),
         resource="the default security group of the new VPC",
         needed_by="the CDK's function that empties the default security group",
-        why="Nothing ends up in it by oversight.",
+        why="Nothing is put into it by mistake.",
         source=DEFAULT_GROUP,
         targets=_default_groups,
     ),
@@ -152,7 +152,7 @@ FUNCTIONS: tuple[Permission[Resolved], ...] = (
         ),
         resource="the log group of the cluster",
         needed_by="the CDK's function that sets retention, key and tags of the cluster's logs",
-        why="CloudFormation changes no log group that a service has made.",
+        why="CloudFormation does not change log groups that a service created.",
         source=LOG_SETTINGS,
         targets=_cluster_logs,
     ),
@@ -161,17 +161,17 @@ FUNCTIONS: tuple[Permission[Resolved], ...] = (
         actions=("sagemaker:DescribeCluster", "sagemaker:ListClusterNodes"),
         resource="the cluster",
         needed_by="the function that counts nodes",
-        why="Alarms tell of missing nodes.",
+        why="Alarms report missing nodes.",
         source=COUNTING,
         targets=_counted_clusters,
     ),
     _FUNCTIONS.allows(
         sid="WriteCounts",
         actions=("cloudwatch:PutMetricData",),
-        resource="`*`: IAM knows no narrower one",
+        resource="`*`: IAM supports no narrower resource",
         condition="`cloudwatch:namespace` is slurmpod",
         needed_by="the function that counts nodes",
-        why="Alarms tell of missing nodes.",
+        why="Alarms report missing nodes.",
         source=COUNTED,
         targets=_counts,
     ),

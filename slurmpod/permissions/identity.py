@@ -1,4 +1,4 @@
-"""Judgement of roles and boundaries: whether they let nodes do what they must. Pure."""
+"""Check of roles and boundaries: whether they allow what nodes need. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Document = dict[str, Any]
 
 
 class IamRole(Value):
-    """A role: the document of who may assume it, those of its policies and of its boundary.
+    """A role: its trust policy, its policies and its boundary.
 
     `policies` go by the name or ARN of each; `boundary_arn` is None for a role without one.
     """
@@ -32,16 +32,16 @@ class IamRole(Value):
 
 
 class NamedIdentity(Value):
-    """What an account has of the roles and policies that were looked for; None: it has none."""
+    """The requested roles and policies of an account; None for missing ones."""
 
     roles: Mapping[str, IamRole | None]
     policies: Mapping[str, Document | None]
 
 
 class Checked(Value):
-    """One role or boundary, the nodes it is for, and what is wrong with it: nothing if it suffices.
+    """A role or boundary, its nodes, and its problems: none if it suffices.
 
-    `faults` are sentences about the role itself; `lacks` are what it does not allow.
+    `faults` are sentences about the role itself; `lacks` are missing permissions.
     """
 
     arn: str
@@ -51,14 +51,14 @@ class Checked(Value):
 
     @property
     def suffices(self) -> bool:
-        """Whether nodes can do all that they must."""
+        """Whether everything that nodes need is allowed."""
         return not (self.faults or self.lacks)
 
 
 def judge_identity(named: NamedIdentity, resolved: Resolved) -> tuple[Checked, ...]:
-    """Judge the roles that the environment names, or else its boundary.
+    """Check the roles that the environment names, or else its boundary.
 
-    Empty where it names none: then slurmpod makes the roles, and nothing bounds them.
+    Empty if it names neither: slurmpod then creates the roles, without a boundary.
     """
     if resolved.identity.existing:
         return tuple(
@@ -101,7 +101,7 @@ def _checked_boundary(
 def _boundary(named: NamedIdentity, arn: str) -> tuple[tuple[Policy, ...], list[str]]:
     document = named.policies.get(arn)
     if document is None:
-        return (), [f"there is no policy {arn} in the account, which is its boundary"]
+        return (), [f"its boundary, the policy {arn}, does not exist"]
     return tuple(_read({arn: document})), []
 
 
@@ -111,7 +111,7 @@ def _also_lacking(
     bounds: tuple[Policy, ...],
     resolved: Resolved,
 ) -> Iterator[Lack]:
-    """Yield what a boundary denies, but for what is lacking anyhow."""
+    """Yield permissions that only the boundary denies."""
     known = {(lack.grant.sid, lack.action) for lack in reported}
     for lack in lacking(needed, bounds, resolved) if bounds else ():
         if (lack.grant.sid, lack.action) not in known:
@@ -133,7 +133,7 @@ def _is_trusted(role: IamRole, resolved: Resolved) -> bool:
 
 
 def _read(documents: Mapping[str, Any]) -> Iterator[Policy]:
-    """Yield policies; IAM has none that breaks its own grammar, but a newer one may."""
+    """Yield policies, skipping those that cannot be parsed, as with a future grammar."""
     for name, document in documents.items():
         try:
             yield policy_of(name, document)

@@ -1,4 +1,4 @@
-"""Permissions that every role needs with which SageMaker runs instances in your VPC."""
+"""Permissions of every role with which SageMaker runs instances in your VPC."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEYS_OF_VOLUMES = f"{GUIDE}encryption-at-rest.html"
 def in_your_network(
     policy: Policy, *, why_interfaces: str, why_describing: str
 ) -> tuple[Permission[InNetwork], ...]:
-    """Return what it takes to make, use and remove interfaces in subnets of yours."""
+    """Return the permissions to create, use and delete interfaces in your subnets."""
     return (
         policy.allows(
             sid="CreateNetworkInterfaces",
@@ -36,13 +36,13 @@ def in_your_network(
                 "ec2:DeleteNetworkInterfacePermission",
             ),
             resource="network interfaces of the account and Region",
-            why="SageMaker lets its instance use the interface, and removes it in the end.",
+            why="SageMaker attaches the interface to its instance, and finally deletes it.",
             targets=own_interfaces,
         ),
         policy.allows(
             sid="DescribeNetwork",
             actions=DESCRIBE_NETWORK,
-            resource="`*`: IAM knows no narrower one",
+            resource="`*`: IAM supports no narrower resource",
             why=why_describing,
             targets=on_all,
         ),
@@ -57,7 +57,7 @@ def use_of_key(
     why: str,
     targets: Callable[[Of], Iterable[Target]],
 ) -> Permission[Of]:
-    """Return what it takes to encrypt the volumes of instances with a KMS key."""
+    """Return the permissions to encrypt the volumes of instances with a KMS key."""
     return policy.allows(
         sid=sid,
         actions=("kms:CreateGrant", "kms:DescribeKey"),

@@ -39,7 +39,7 @@ def notebook_scope(
     security_group_ids: tuple[str, ...],
     kms_key_arn: str,
 ) -> NotebookScope:
-    """Return what the notebook instance is in an environment."""
+    """Return the notebook instance of an environment."""
     return NotebookScope(
         aws_partition=resolved.aws_partition,
         region=resolved.region,
@@ -53,7 +53,7 @@ def notebook_scope(
 
 
 def notebook_grants(scope: NotebookScope) -> tuple[Grant, ...]:
-    """Return what the notebook's role is allowed."""
+    """Return the permissions of the notebook's role."""
     return grants_of(NOTEBOOK, scope)
 
 
@@ -87,7 +87,7 @@ NOTEBOOK: tuple[Permission[NotebookScope], ...] = (
         actions=("sagemaker:StopNotebookInstance",),
         resource="the notebook instance itself",
         needed_by="the timer on the notebook instance",
-        why="It stops when nobody uses it.",
+        why="It stops when idle.",
         targets=_itself,
     ),
     _NOTEBOOK.allows(
@@ -95,7 +95,7 @@ NOTEBOOK: tuple[Permission[NotebookScope], ...] = (
         actions=("sagemaker:InvokeEndpoint",),
         resource="the endpoint of the environment, if there is one",
         needed_by="notebooks",
-        why="People try the model that is served.",
+        why="Users call the model.",
         source="https://docs.aws.amazon.com/sagemaker/latest/APIReference/"
         "API_runtime_InvokeEndpoint.html",
         targets=_endpoint_to_call,
@@ -104,20 +104,20 @@ NOTEBOOK: tuple[Permission[NotebookScope], ...] = (
         sid="CreateLogGroup",
         actions=("logs:CreateLogGroup",),
         resource=f"the log group {NOTEBOOK_LOGS}, which all notebook instances share",
-        why="What Jupyter and the script at the start write is kept.",
+        why="The output of Jupyter and of the start script is logged.",
         targets=_notebook_log_group,
     ),
     _NOTEBOOK.allows(
         sid="WriteLog",
         actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
         resource="log streams of this notebook instance there",
-        why="What Jupyter and the script at the start write is kept.",
+        why="The output of Jupyter and of the start script is logged.",
         targets=_notebook_streams,
     ),
     *in_your_network(
         _NOTEBOOK,
         why_interfaces="An interface puts the instance into your VPC.",
-        why_describing="SageMaker looks at the subnet and the security groups.",
+        why_describing="SageMaker reads the subnet and the security groups.",
     ),
     use_of_key(
         _NOTEBOOK,

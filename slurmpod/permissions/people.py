@@ -1,4 +1,4 @@
-"""The actions of AWS that people need for commands that only look, command by command."""
+"""AWS actions that people need for read-only commands, by command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from slurmpod.value import Value
 
 
 class Right(Value):
-    """An action that a command needs, on what, and what for."""
+    """An action that a command needs, its resources and its purpose."""
 
     action: str
     resource: str
@@ -17,7 +17,7 @@ class Right(Value):
 
 CLUSTER = "the cluster"
 STACKS = "stacks whose names begin with the environment's"
-ANY = "`*`: IAM knows no narrower one"
+ANY = "`*`: IAM supports no narrower resource"
 
 NODES = (
     Right("sagemaker:DescribeCluster", CLUSTER, "status, groups, images"),
@@ -30,7 +30,7 @@ OPERATIONS = (
 )
 EVENTS = (
     Right("sagemaker:ListClusterEvents", CLUSTER, "events, with continuous provisioning"),
-    Right("sagemaker:DescribeClusterEvent", CLUSTER, "the health of slurmdbd and its database"),
+    Right("sagemaker:DescribeClusterEvent", CLUSTER, "health of slurmdbd and its database"),
 )
 EXTENSIONS = (
     Right("sagemaker:ListClusterExtensions", CLUSTER, "HyperPod's collector, where there is one"),
@@ -40,16 +40,16 @@ SESSIONS = (
     Right(
         "ssm:StartSession",
         "the cluster, and the document AWS-StartNonInteractiveCommand",
-        "questions to Slurm and to nodes",
+        "queries to Slurm and to nodes",
     ),
     Right("ssmmessages:OpenDataChannel", ANY, "the plugin's way to a node"),
-    Right("ssm:TerminateSession", "one's own sessions", "the end of a question without an answer"),
+    Right("ssm:TerminateSession", "one's own sessions", "ending a query without an answer"),
 )
 
 LOGS = Right(
     "logs:FilterLogEvents",
     "the log group below /aws/sagemaker/Clusters/, of the cluster's name",
-    "what scripts and health checks wrote",
+    "output of scripts and health checks",
 )
 
 STATUS = (
@@ -63,8 +63,8 @@ STATUS = (
     Right("cloudformation:ListStackResources", STACKS, "which alarms and budget there are"),
     Right("cloudwatch:DescribeAlarms", ANY, "alarms"),
     Right("cloudwatch:GetMetricData", ANY, "throughput of file systems"),
-    Right("budgets:ViewBudget", "the environment's budget", "money of this month"),
-    Right("aps:QueryMetrics", "the environment's Prometheus workspace", "use of GPUs, pictures"),
+    Right("budgets:ViewBudget", "the environment's budget", "this month's cost"),
+    Right("aps:QueryMetrics", "the environment's Prometheus workspace", "use of GPUs, charts"),
 )
 
 READING: Mapping[str, tuple[Right, ...]] = {
@@ -85,4 +85,4 @@ READING: Mapping[str, tuple[Right, ...]] = {
     ),
     "cost": (*NODES, *SESSIONS),
 }
-"""`sts:GetCallerIdentity`, which nobody can be denied, is needed by all."""
+"""All need `sts:GetCallerIdentity`, which cannot be denied."""

@@ -21,18 +21,18 @@ WORKERS = frozenset({Role.WORKER})
 WHERE_PEOPLE_WORK = frozenset({Role.LOGIN, Role.WORKER})
 
 Of = TypeVar("Of", contravariant=True)
-"""What a permission is computed for."""
+"""The subject of a permission."""
 
 
 class Secret(Value):
-    """A secret that nodes read, and its key where that is the user's own."""
+    """A secret that nodes read, and its key if that is the user's own."""
 
     arn: str
     kms_key_arn: str | None = None
 
 
 class SessionRecords(Value):
-    """The place where sessions are recorded, and the user's own key of sessions."""
+    """The destination of session records, and the user's own key for sessions."""
 
     log_group: str | None
     bucket: str | None
@@ -40,9 +40,9 @@ class SessionRecords(Value):
 
 
 class InNetwork(Value, InAccount):
-    """Something with interfaces in these subnets, which have these security groups.
+    """A resource with interfaces in these subnets, with these security groups.
 
-    Ids are text, or whatever stands for text until a deployment knows it.
+    Ids are text, or placeholders until a deployment knows them.
     """
 
     _: KW_ONLY
@@ -56,7 +56,7 @@ class InNetwork(Value, InAccount):
 class Scope(InNetwork):
     """The subject of permissions: the nodes of a cluster that one IAM role serves.
 
-    ARNs are text, too, or whatever stands for it. What the cluster does not have is left out.
+    ARNs are also text or placeholders. Resources that the cluster does not have are left out.
     """
 
     _: KW_ONLY
@@ -82,7 +82,7 @@ class Scope(InNetwork):
 
     @property
     def tasks(self) -> frozenset[Role]:
-        """The roles whose part the nodes play: without login nodes people work on controllers."""
+        """The roles that the nodes fulfil: without login nodes people work on controllers."""
         if Role.CONTROLLER in self.roles and not self.has_login_nodes:
             return frozenset({*self.roles, Role.LOGIN})
         return frozenset(self.roles)
@@ -97,13 +97,13 @@ class Target(Value):
 
 
 class Permission(Value, Generic[Of]):
-    """One thing that nodes, or others, must be allowed to do in whatever environment needs it.
+    """A permission that nodes, or others, need in some environments.
 
-    `policy` is the inline policy in which the statement `sid` lies. `resource` is the form of its
-    resources, `condition` that of its conditions, for people. `needed_by` says who makes the calls,
-    on nodes of which `roles`, where it is nodes. `targets` gives the resources in one environment,
-    none where it does not need the permission. `source` is where AWS, or whose software calls, says
-    so.
+    `policy` is the inline policy that contains the statement `sid`. `resource` is the form of its
+    resources, `condition` that of its conditions, for people. `needed_by` names the caller, and
+    `roles` the roles of its nodes, if it runs on nodes. `targets` gives the resources in one
+    environment, none if it does not need the permission. `source` is the documentation of AWS or of
+    the calling software.
     """
 
     policy: str
@@ -119,7 +119,7 @@ class Permission(Value, Generic[Of]):
 
 
 class Policy(Value):
-    """An inline policy of a role, and what holds for its statements that say nothing else."""
+    """An inline policy of a role, and the defaults of its statements."""
 
     name: str
     _: KW_ONLY
@@ -139,7 +139,7 @@ class Policy(Value):
         source: str = "",
         condition: str = "",
     ) -> Permission[Of]:
-        """Return one of its statements."""
+        """Return a statement of it."""
         return Permission(
             policy=self.name,
             sid=sid,
@@ -162,11 +162,11 @@ class Grant(Value):
 
     @property
     def sid(self) -> str:
-        """The statement's id: of several that are alike, each has its number."""
+        """The statement's id, with a number if several are alike."""
         return f"{self.permission.sid}{self.target.number or ''}"
 
     def statement(self) -> dict[str, Any]:
-        """Return the statement as JSON has it."""
+        """Return the statement as plain data for JSON."""
         statement: dict[str, Any] = {
             "Sid": self.sid,
             "Effect": "Allow",
@@ -181,7 +181,7 @@ class Grant(Value):
 
 
 def grants_of(permissions: Iterable[Permission[Of]], scope: Of) -> tuple[Grant, ...]:
-    """Return the statements that `permissions` come to for `scope`, in their order."""
+    """Return the statements of `permissions` for `scope`, in their order."""
     return tuple(
         Grant(permission, target)
         for permission in permissions
@@ -190,5 +190,5 @@ def grants_of(permissions: Iterable[Permission[Of]], scope: Of) -> tuple[Grant, 
 
 
 def on_all(_: object) -> Iterable[Target]:
-    """Return the target of actions for which IAM knows no narrower resource."""
+    """Return the target of actions for which IAM supports no narrower resource."""
     return [Target(("*",))]

@@ -1,7 +1,8 @@
-"""Rights by which users of a node go beyond their cluster, each in plain words. Pure.
+"""Rights of a node's users beyond their cluster, each in plain words. Pure.
 
-Whoever runs something on a node has what the node's role may do. Only what policies surely allow is
-reported: a statement with a condition that nobody knows beforehand allows nothing here.
+Anyone who runs something on a node has the permissions of the node's role. Only definite
+permissions are reported: a statement with a condition that is unknown beforehand allows nothing
+here.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from slurmpod.resolve import Resolved
 from slurmpod.value import Value
 
 ANY = "any-name-at-all"
-"""Stands for whatever is in the account: a policy that allows it by this name allows all."""
+"""Placeholder for any resource of the account: a policy that allows this name allows all."""
 
 OF_AWS: Mapping[str, str] = {
     "AdministratorAccess": "do anything in the account",
@@ -28,11 +29,11 @@ OF_AWS: Mapping[str, str] = {
     "AmazonSSMFullAccess": "run commands as root on every machine of Systems Manager",
     "SecretsManagerReadWrite": "read and change every secret of the account",
 }
-"""What users of a node can do with a policy of AWS, by its name (AWS managed policy reference)."""
+"""Powers of an AWS managed policy, by its name (AWS managed policy reference)."""
 
 
 class Power(Value):
-    """What users can do, the action by which they can, and on which resource that was asked."""
+    """A power of users: the description, the action, and the resource that was checked."""
 
     what: str
     action: str
@@ -42,7 +43,7 @@ class Power(Value):
 def powers_of(
     policies: Sequence[Policy], resolved: Resolved, *, bounds: Sequence[Policy] = ()
 ) -> tuple[Power, ...]:
-    """Return what policies of a role, within its boundary, let users do beyond the cluster."""
+    """Return the powers beyond the cluster that a role's policies give, within its boundary."""
     everything = Policies(policies, {"boundary": bounds} if bounds else {})
     if all(_allowed(everything, each) for each in _sign_of_all(resolved)):
         return (Power("do anything in the account", "*", "*"),)
@@ -54,14 +55,14 @@ def _allowed(policies: Policies, power: Power) -> bool:
 
 
 def _sign_of_all(resolved: Resolved) -> Iterator[Power]:
-    """Yield two actions so far apart that a policy with both allows everything."""
+    """Yield two actions so unrelated that a policy with both allows everything."""
     user = f"arn:{resolved.aws_partition}:iam::{resolved.account}:user/{ANY}"
     yield Power("", "iam:CreateUser", user)
     yield Power("", "organizations:LeaveOrganization", "*")
 
 
 def _asked(resolved: Resolved) -> Iterator[Power]:
-    """Yield what is asked for, the worst first."""
+    """Yield the powers to check, the worst first."""
     partition, account = resolved.aws_partition, resolved.account
     iam = f"arn:{partition}:iam::{account}"
     for action in ("AttachRolePolicy", "PutRolePolicy", "UpdateAssumeRolePolicy"):

@@ -1,4 +1,4 @@
-"""Everything that nodes may do, in one table, and what of it an environment needs."""
+"""All permissions of nodes in one table, and the part that an environment needs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from slurmpod.resolve import Resolved, session_names
 PERMISSIONS = (*PLATFORM, *SCRIPTS, *MOUNTED, *DATA, *SESSIONS)
 
 NARROWED_BY_NOTHING = {
-    "cloudwatch:DescribeAlarms": "CloudWatch shows composite alarms to nobody who may see less "
-    "than all (API reference, DescribeAlarms)",
+    "cloudwatch:DescribeAlarms": "CloudWatch shows composite alarms only to callers who may see "
+    "all alarms (API reference, DescribeAlarms)",
 }
-"""Actions that IAM could narrow and that are allowed on `*` all the same, and why."""
+"""Actions that IAM could narrow but that are allowed on `*`, and why."""
 
 
 def grants(scope: Scope) -> tuple[Grant, ...]:
-    """Return what nodes of `scope` need, policy by policy; alike statements by their numbers."""
+    """Return the permissions for `scope`, by policy; similar statements have numbers."""
     found = [
         Grant(permission, target)
         for permission in PERMISSIONS
@@ -45,7 +45,7 @@ def policies(scope: Scope) -> Mapping[str, tuple[Grant, ...]]:
 
 
 def document(of: tuple[Grant, ...]) -> dict[str, Any]:
-    """Return a policy as JSON has it."""
+    """Return a policy as plain data for JSON."""
     return {"Version": "2012-10-17", "Statement": [grant.statement() for grant in of]}
 
 
@@ -56,24 +56,27 @@ PREFIXES = {
     "monitoring": "cloudwatch",
     "sagemaker.api": "sagemaker",
 }
-"""Services whose actions begin otherwise than their endpoints are called (service authorization
-reference)."""
+"""Services whose action prefix differs from the name of their endpoint (service authorization
+reference).
+"""
 
 JOIN_SESSIONS = ("kms:Decrypt",)
-"""What the policy of a session key of the environment's own lets nodes do: the agent decrypts the
+"""Actions that the policy of the environment's own session key allows nodes: the agent decrypts the
 data key of a session itself (Systems Manager user guide, "Turn on KMS key encryption of session
-data")."""
+data").
+"""
 
 RECORD_SESSIONS = ("kms:Decrypt", "kms:GenerateDataKey")
-"""What the same policy lets them do where records go to a bucket (Amazon S3 user guide, "Protecting
-data with SSE-KMS")."""
+"""Actions that the same policy allows if records go to a bucket (Amazon S3 user guide, "Protecting
+data with SSE-KMS").
+"""
 
 
 def actions_through_endpoint(resolved: Resolved, service: str) -> tuple[str, ...]:
     """Return the actions of `service` that nodes may do, by role or by key policy, sorted.
 
-    None where that is not known, or not all: the service is asked with other identities only, roles
-    or policies are the user's own, or others use the VPC, too.
+    None if they are not fully known: the service is called only with other identities, roles or
+    policies are the user's own, or others use the VPC, too.
     """
     identity = resolved.identity
     if identity.existing or identity.policy_arns or resolved.network.existing:
@@ -90,10 +93,10 @@ def actions_through_endpoint(resolved: Resolved, service: str) -> tuple[str, ...
 
 
 def _by_policies_of_keys(resolved: Resolved) -> tuple[str, ...]:
-    """Return what nodes may do by policies of resources of the environment's own, not by a role.
+    """Return the actions that resource policies of the environment allow nodes, beside their role.
 
-    The session key is the only such resource: topics, queues and the other keys let in services
-    alone, and secrets, buckets and the Prometheus workspace leave nodes to their roles.
+    The session key is the only such resource: topics, queues and the other keys allow only
+    services, and secrets, buckets and the Prometheus workspace rely on the nodes' roles.
     """
     sessions = resolved.access.sessions
     if sessions is None or sessions.kms_key_arn:

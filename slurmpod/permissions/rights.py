@@ -1,4 +1,4 @@
-"""What users of nodes can do with the roles of these, as rows of a table. Pure."""
+"""Permissions that users of nodes have through the nodes' roles, as rows of a table. Pure."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ NOT_KNOWN = "not known here: slurmpod preflight reads it"
 
 
 class Right(Value):
-    """Actions that users of nodes can do, and on what.
+    """Actions that users of `nodes` can call, and their resources.
 
-    `nodes` says of which nodes. Of a policy or a role whose content is not made here `actions` has
-    its ARN, and `on` says what is known of it.
+    For a policy or a role with unknown content `actions` has its ARN, and `on` what is known about
+    it.
     """
 
     nodes: str
@@ -28,7 +28,7 @@ class Right(Value):
 
 
 def rights_of_users(resolved: Resolved) -> tuple[Right, ...]:
-    """Return the rights of all roles with whose nodes people work, in the order of the policies."""
+    """Return the rights of the roles of nodes on which people work, in the order of policies."""
     return tuple(
         right
         for arn, roles in node_roles(resolved).items()
@@ -48,7 +48,7 @@ def _of_role(resolved: Resolved, arn: str, roles: frozenset[Role]) -> Iterator[R
         permission = grant.permission
         rows.setdefault(permission.sid, Right(nodes, permission.actions, permission.resource))
     yield from rows.values()
-    from slurmpod.permissions.powers import OF_AWS  # it needs the evaluation of policies
+    from slurmpod.permissions.powers import OF_AWS  # it evaluates policies
 
     for policy in resolved.identity.policy_arns:
         name = policy.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""Resolved -> what permissions are computed for."""
+"""Resolved -> the subjects of permissions."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def scope_of(
     database_secret_arn: str | None = None,
     workspace_arn: str | None = None,
 ) -> Scope:
-    """Return what nodes of `roles` are in an environment.
+    """Return the subject of permissions for the nodes of `roles`.
 
-    The rest is known to a deployment only, or to nobody where the environment makes no such thing.
+    Other ids are known only to a deployment, or do not exist in this environment.
     """
     groups = [group for group in resolved.groups if group.role in roles]
     multi_head = resolved.slurm.multi_head
@@ -57,7 +57,7 @@ def scope_of(
 
 
 def _workspace_of_the_extension(resolved: Resolved) -> str | None:
-    """Return the workspace to which HyperPod's collector writes, if to one: its URL has its id."""
+    """Return the workspace that HyperPod's collector writes to, if any: its URL has its id."""
     observability = resolved.monitoring and resolved.monitoring.observability
     if not observability or not observability.remote_write_url:
         return None
@@ -73,7 +73,7 @@ def _volume_keys(groups: Collection[ResolvedGroup]) -> Iterator[str]:
 
 
 def _may_have_efa(resolved: Resolved) -> bool:
-    """Of existing file systems nobody has said whether they have EFA."""
+    """Whether an existing file system has EFA is not known."""
     settings = [lustre.settings for lustre in resolved.lustre]
     return any(each.efa or each.existing for each in settings)
 
@@ -122,11 +122,11 @@ EXAMPLES = {
     SECRETS_OF_RDS: "secret:rds!db-0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9-AbCdEf",
     "workspace/*": "workspace/ws-0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9",
 }
-"""What ids look like that AWS makes up, by the form that leaves them open."""
+"""Examples of ids that AWS generates, by the pattern that matches them."""
 
 
 def node_roles(resolved: Resolved) -> Mapping[str, frozenset[Role]]:
-    """Return the nodes that each IAM role serves: by its ARN, or by what a new one is called."""
+    """Return the nodes that each IAM role serves, by its ARN or by the name of a new one."""
     existing = resolved.identity.existing
     if existing is None and resolved.identity.roles == "one":
         return {"Execution": frozenset(Role)}
@@ -142,7 +142,7 @@ def node_roles(resolved: Resolved) -> Mapping[str, frozenset[Role]]:
 
 
 def expected_scope(resolved: Resolved, roles: Collection[Role]) -> Scope:
-    """Return what is known of a scope from the environment's file alone."""
+    """Return a scope as far as the environment's file defines it."""
     existing = resolved.network.existing
     groups = existing.security_group_ids if existing else ()
     is_new_database = resolved.database and resolved.database.new

@@ -1,6 +1,6 @@
-"""Permissions of what SageMaker runs beside the cluster: each service has a role of its own.
+"""Permissions of SageMaker services beside the cluster, each with a separate role.
 
-They are no permissions of nodes; a boundary must leave room for them, too.
+They are not permissions of nodes, but a boundary must allow them, too.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ SERVICES: Mapping[str, tuple[Permission[Any], ...]] = {
     "The endpoint": ENDPOINT,
     "The notebook instance": NOTEBOOK,
 }
-"""The permissions of each service's role, by what they are of."""
+"""The permissions of each service's role, by service."""
 
 
 def grants_of_services(resolved: Resolved) -> Iterator[Grant]:
-    """Yield what the roles of services do; ids that a deployment makes up are left open."""
+    """Yield the permissions of services; ids that a deployment generates are wildcards."""
     if resolved.endpoint:
         scope = endpoint_scope(
             resolved, resolved.endpoint, subnet_ids=("*",), security_group_ids=("*",)

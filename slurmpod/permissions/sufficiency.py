@@ -1,7 +1,7 @@
-"""Check of foreign policies: whether they let nodes do what they must.
+"""Check of foreign policies: whether they allow what nodes need.
 
-What a policy asks of circumstances that nobody can know beforehand (from which address a call
-comes, say) is taken to be as it must be: only what is surely lacking is reported.
+Conditions on facts that are unknown beforehand, such as the source address of a call, are assumed
+to hold: only permissions that are definitely missing are reported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from slurmpod.value import Value
 
 
 class Lack(Value):
-    """One action of a grant that policies do not allow, on these of its resources, and why not."""
+    """An action of a grant that policies do not allow, the resources concerned, and the reason."""
 
     grant: Grant
     action: str
@@ -29,7 +29,7 @@ class Lack(Value):
 def lacking(
     grants: Iterable[Grant], policies: Sequence[Policy], resolved: Resolved
 ) -> Iterator[Lack]:
-    """Yield what `policies` do not allow of what nodes need."""
+    """Yield the permissions that nodes need and `policies` do not allow."""
     of_every_call = _global_condition_keys(resolved)
     for grant in grants:
         context = {**of_every_call, **_context(grant)}
@@ -45,7 +45,7 @@ def lacking(
 
 
 def _global_condition_keys(resolved: Resolved) -> Mapping[str, str]:
-    """Return what is true of every call of a node (IAM user guide, global condition keys)."""
+    """Return the condition keys of every call of a node (IAM user guide, global condition keys)."""
     return {
         "aws:PrincipalAccount": resolved.account,
         "aws:RequestedRegion": resolved.region,
@@ -54,13 +54,13 @@ def _global_condition_keys(resolved: Resolved) -> Mapping[str, str]:
 
 
 def _context(grant: Grant) -> Mapping[str, str]:
-    """Return what a call has for the grant's own conditions to hold, stars standing for all."""
+    """Return condition values with which the grant's own conditions hold."""
     conditions = grant.target.conditions.values()
     return {key: value for keys in conditions for key, value in keys.items()}
 
 
 def _assuming_the_unknown(policy: Policy, known: set[str]) -> Policy:
-    """Return a policy without conditions on unknown keys, and without what they would deny."""
+    """Return a policy without conditions on unknown keys and denials that depend on them."""
     return Policy(policy.name, tuple(_kept(policy.statements, known)))
 
 
@@ -74,7 +74,7 @@ def _kept(statements: Iterable[Statement], known: set[str]) -> Iterator[Statemen
 def _denial(
     action: str, resource: str, context: Mapping[str, str], policies: Sequence[Policy]
 ) -> str | None:
-    """Return why an action is not allowed, on any resource that the text may stand for."""
+    """Return why an action is not allowed on any resource that the text may represent."""
     because = None
     for candidate in _candidates(resource, policies):
         decision = evaluate(Request(action, candidate, context), Policies(policies))
@@ -85,7 +85,7 @@ def _denial(
 
 
 def _candidates(resource: str, policies: Sequence[Policy]) -> Iterator[str]:
-    """Yield what a resource may be: where its id is not known yet, whatever policies name."""
+    """Yield candidates for a resource: if its id is not known yet, those that policies name."""
     form = next((form for form in EXAMPLES if resource.endswith(form)), None)
     if form is None:
         yield resource

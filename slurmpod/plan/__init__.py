@@ -1,1 +1,1 @@
-"""The plan of an environment: what is made, what it costs, and how long that takes. Pure."""
+"""The plan of an environment: resources, cost and duration. Pure."""

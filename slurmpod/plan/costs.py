@@ -1,6 +1,6 @@
-"""Resolved and prices -> what an environment costs by the hour, part by part. Pure.
+"""Resolved and prices -> hourly cost of an environment, by resource. Pure.
 
-A price that is not known stays unknown: nothing is computed from ratios or from other Regions.
+Unknown prices stay unknown: none is estimated from ratios or from other Regions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Part(StrEnum):
 
 
 class Certainty(StrEnum):
-    """How well a cost is known."""
+    """Certainty of a cost."""
 
     EXACT = "exact"
     AT_LEAST = "at least"
@@ -46,8 +46,8 @@ class Certainty(StrEnum):
 class Cost:
     """One line of the bill; `usd_per_hour` is None unless the certainty is exact or at least.
 
-    `stays` tells whether it goes on after `cdk destroy --all`; `note` says why a figure is not
-    what it seems, or missing.
+    `stays` marks costs that continue after `cdk destroy --all`; `note` qualifies the figure, or
+    says why it is missing.
     """
 
     part: Part
@@ -62,7 +62,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Sum:
-    """A sum of what is known; `is_least` says that more comes on top."""
+    """The sum of known costs; `is_least` marks a lower bound."""
 
     usd_per_hour: Decimal
     is_least: bool
@@ -79,7 +79,7 @@ class Sum:
 
 
 def costs(resolved: Resolved, prices: Prices) -> tuple[Cost, ...]:
-    """Return every cost of what an environment makes; what is there already is not counted."""
+    """Return every cost of resources that an environment creates; existing ones are not counted."""
     return (
         *(_nodes(group, prices) for group in resolved.groups if group.count),
         *_volumes(resolved),
@@ -93,7 +93,7 @@ def costs(resolved: Resolved, prices: Prices) -> tuple[Cost, ...]:
 
 
 def total(found: Iterable[Cost]) -> Sum:
-    """Add up what is known; what depends on use alone does not make it a minimum."""
+    """Add up known costs; purely usage-based ones do not make the sum a lower bound."""
     lines = tuple(found)
     known = sum((each.usd_per_hour or Decimal(0) for each in lines), Decimal(0))
     return Sum(
@@ -106,8 +106,8 @@ def _nodes(group: ResolvedGroup, prices: Prices) -> Cost:
     what = f"{group.count} x {group.instance_type}{others}"
     if group.settings.training_plan_arn:
         note = (
-            "paid with the training plan, 30 minutes before whose end AWS begins to take the nodes "
-            "away, with the jobs there (slurmpod capacity show)"
+            "paid with the training plan; 30 minutes before its end AWS begins to remove the "
+            "nodes and their jobs (slurmpod capacity show)"
         )
         return Cost(Part.NODES, group.name, what, Certainty.PREPAID, note=note)
     if group.settings.capacity == "spot":
@@ -159,7 +159,7 @@ def _lustre(lustre: ResolvedLustre, prices: Prices) -> Cost:
         return Cost(Part.FILE_SYSTEMS, settings.mount_path, what, Certainty.UNKNOWN, stays=stays)
     certainty, note = Certainty.EXACT, ""
     if lustre.metadata_iops:
-        certainty, note = Certainty.AT_LEAST, "metadata IOPS that are paid come on top"
+        certainty, note = Certainty.AT_LEAST, "plus provisioned metadata IOPS"
     usd = price.usd * lustre.capacity_gib / HOURS_OF_A_MONTH
     return Cost(Part.FILE_SYSTEMS, settings.mount_path, what, certainty, usd, stays, note, price)
 
@@ -170,7 +170,7 @@ def _network(resolved: Resolved, prices: Prices) -> Iterator[Cost]:
         yield _priced(
             Part.NAT,
             "NAT",
-            f"{network.nat_gateways}, without what goes through",
+            f"{network.nat_gateways}, without data processing",
             network.nat_gateways,
             prices.get((Item.NAT_GATEWAY, "")),
         )
@@ -199,7 +199,7 @@ def _database(resolved: Resolved) -> Iterator[Cost]:
     if resolved.database and (new := resolved.database.new):
         rds = new.settings
         size = f"{rds.instance_class}{' in two zones' if rds.multi_az else ''}"
-        note = "only its last snapshot stays" if rds.on_delete == "snapshot" else ""
+        note = "only its final snapshot stays" if rds.on_delete == "snapshot" else ""
         yield Cost(
             Part.DATABASE,
             new.identifier,
@@ -211,7 +211,7 @@ def _database(resolved: Resolved) -> Iterator[Cost]:
 
 
 def _endpoint(resolved: Resolved, prices: Prices) -> Iterator[Cost]:
-    """Yield the instances that serve a model: always on, the fewest of them at the least."""
+    """Yield the instances that serve a model: always on, at least the minimum number."""
     endpoint = resolved.endpoint
     if endpoint is None:
         return
@@ -231,7 +231,7 @@ def _endpoint(resolved: Resolved, prices: Prices) -> Iterator[Cost]:
 
 
 def _notebook(resolved: Resolved, prices: Prices) -> Iterator[Cost]:
-    """Yield the notebook instance as if it always ran, and its volume, which always costs."""
+    """Yield the notebook instance as if it always ran, and its volume, which is always billed."""
     notebook = resolved.notebook
     if notebook is None:
         return

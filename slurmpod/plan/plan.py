@@ -1,4 +1,4 @@
-"""Resolved -> plan: stacks with their usual durations, costs, and room in the subnets. Pure."""
+"""Resolved -> plan: stacks with their usual durations, costs, and IP addresses. Pure."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from slurmpod.resolve import Resolved, Subnet
 
 @dataclass(frozen=True)
 class Duration:
-    """How long something took where somebody has seen it, and who says so."""
+    """A published duration and its source."""
 
     minutes: tuple[int, int]
     source: str
 
     def __str__(self) -> str:
-        """Return what people read: `8 to 20 minutes`."""
+        """Return the duration in words: `8 to 20 minutes`."""
         low, high = self.minutes
         return f"about {low} minutes" if low == high else f"{low} to {high} minutes"
 
@@ -32,12 +32,12 @@ WHOLE = Duration(
     "network, file system, database and cluster together (aws-samples/"
     "sample-physical-ai-scaffolding-kit, physai/docs/TIMINGS.md, May 2026)",
 )
-"""The only whole deployment of the kind whose duration is public."""
+"""The only complete deployment of this kind with a published duration."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One stack of a deployment; `usually` is None where nobody has published a figure."""
+    """One stack of a deployment; `usually` is None without a published figure."""
 
     stack: str
     usually: Duration | None
@@ -45,9 +45,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Room:
-    """Addresses of a private subnet: usable and taken (None: size not known), and who still fits.
+    """Addresses of a private subnet: usable and taken (None: size not known), and capacity left.
 
-    `more_nodes` tells for each group of workers in the zone how many nodes could be added to it,
+    `more_nodes` is, for each group of workers in the zone, the number of nodes that could be added
     if no other group grows. Nodes of groups that are `uncounted` may take more addresses than the
     one that is counted: their type is not in the catalog.
     """
@@ -62,7 +62,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Plan:
-    """What `cdk deploy --all` makes of an environment.
+    """The resources that `cdk deploy --all` creates for an environment.
 
     `steps` come one after the other, in this order: together they are the critical path.
     `whole` is how long a comparable deployment took. Three sums: with everything, after the
@@ -83,7 +83,7 @@ class Plan:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """Where the prices are from, each once."""
+        """The sources of the prices, each once."""
         return tuple(dict.fromkeys(each.price.source for each in self.costs if each.price))
 
 

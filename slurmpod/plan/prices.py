@@ -1,4 +1,4 @@
-"""Prices of one Region, each with its date and source; what nobody has told is not there."""
+"""Prices of one Region, each with its date and source; unknown prices are missing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ COLUMNS = ("item", "detail", "region", "usd", "source")
 
 
 class Item(StrEnum):
-    """What has a price: USD per hour, but for file systems."""
+    """Items with a price: USD per hour, except for file systems."""
 
     NODE = "node"
     """A node of HyperPod, on demand; the detail is its `ml.` type."""
     EC2_NODE = "ec2_node"
-    """An EC2 instance of the same type, which has always cost less than the node of HyperPod."""
+    """An EC2 instance of the same type, which has always been cheaper than the HyperPod node."""
     ENDPOINT_INSTANCE = "endpoint_instance"
     """An instance of an endpoint; the detail is its `ml.` type."""
     NOTEBOOK_INSTANCE = "notebook_instance"
@@ -31,13 +31,14 @@ class Item(StrEnum):
     INTERFACE_ENDPOINT = "interface_endpoint"
     """An endpoint in one zone."""
     LUSTRE_GB_MONTH = "lustre_gb_month"
-    """Lustre on SSD, per GB and month; the detail is its throughput in MB/s per TiB, each of which
-    only one deployment type has, and nothing for SCRATCH_2."""
+    """Lustre on SSD, per GB and month; the detail is its throughput in MB/s per TiB, which
+    identifies the deployment type, and empty for SCRATCH_2.
+    """
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a price was read: a name for tables, a date (or the year alone), and what it is."""
+    """The source of a price: a name for tables, a date (or only the year), and a description."""
 
     name: str
     as_of: str
@@ -60,12 +61,12 @@ Prices = Mapping[tuple[Item, str], Price]
 
 
 def bundled_prices(region: str) -> Prices:
-    """Return the prices that come with slurmpod; most Regions have some only."""
+    """Return the prices shipped with slurmpod; incomplete for most Regions."""
     return by_item(price for price in all_bundled_prices() if price.region == region)
 
 
 def by_item(prices: Iterable[Price]) -> Prices:
-    """Return prices of one Region by what they are of."""
+    """Return prices of one Region by item."""
     return {(each.item, each.detail): each for each in prices}
 
 

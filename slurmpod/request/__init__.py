@@ -1,8 +1,8 @@
 """Properties of a cluster -> the CreateCluster request, as plain data in the API's own spelling.
 
-One mapping for everybody: the stack deploys it (the CloudFormation resource has the same members),
-and a rule holds it against the API's model before anything costs money. What only a deployment
-knows comes in as references: text, or whatever stands for text until then.
+One mapping for all users: the stack deploys it (the CloudFormation resource has the same members),
+and a rule checks it against the API's model before anything is billed. Values that only a
+deployment knows are references: text, or placeholders for it.
 
 Source: SageMaker API reference, CreateCluster; SageMaker HyperPod developer guide.
 """

@@ -1,7 +1,7 @@
-"""The members by which things are referred to that others make: types, which nothing needs at work.
+"""Types of references to resources that others create; not needed at run time.
 
-They are those of the CDK's own interfaces, so that these fit: `IVpc`, `ISubnet`, `ISecurityGroup`,
-`IRole` and `IKey`; nothing here needs the CDK.
+They are those of the CDK's own interfaces, so that CDK objects fit: `IVpc`, `ISubnet`,
+`ISecurityGroup`, `IRole` and `IKey`; nothing here needs the CDK.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class DatabaseServer(Protocol):
 
 
 class MountTarget(Protocol):
-    """The server and the name by which a file system is mounted."""
+    """The server and the mount name of a file system."""
 
     @property
     def dns_name(self) -> str:
@@ -78,11 +78,11 @@ class LifecycleScripts(Protocol):
 
     @property
     def source_s3_uri(self) -> str:
-        """Where HyperPod fetches them."""
+        """Location from which HyperPod fetches them."""
 
     @property
     def entry_script(self) -> str:
-        """The file that it starts."""
+        """Entry script."""
 
 
 class MountedLustre(MountTarget, Protocol):

@@ -1,4 +1,4 @@
-"""Properties of a cluster: what its request is made of, for an environment or anybody else."""
+"""Properties of a cluster: the input of its request, from an environment or another CDK app."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class AccountingDatabase(Value):
-    """A database outside the cluster for job records; `name` where somebody chose one."""
+    """An external database for job records; `name` is None unless chosen."""
 
     endpoint: str
     port: int | str
@@ -40,10 +40,10 @@ class AccountingDatabase(Value):
 
 
 class InstanceGroup(Value):
-    """Equal nodes: what an environment says of them in `cluster.groups`, and what they are given.
+    """A group of equal nodes: their settings as in `cluster.groups`, and their resources.
 
-    Without a `subnet` they are in that of the cluster; `zone` of the settings says nothing here.
-    The keys take the place of those that the settings name.
+    Without a `subnet` they are in the cluster's; `zone` of the settings is ignored. The keys
+    replace those that the settings name.
     """
 
     settings: Group
@@ -56,10 +56,10 @@ class InstanceGroup(Value):
 class ClusterProperties(Value):
     """A cluster with Slurm.
 
-    `lifecycle_mode` says who configures Slurm, as `lifecycle.mode` in an environment: HyperPod, and
-    the scripts after it (extended), the scripts by themselves with a provisioning_parameters.json
-    (customer), or HyperPod alone (managed). By default it follows from whether there are scripts.
-    HyperPod mounts the file systems, but in customer mode, where this is up to the scripts.
+    `lifecycle_mode` says who configures Slurm, as `lifecycle.mode` in an environment: HyperPod and
+    then the scripts (extended), only the scripts with a provisioning_parameters.json (customer), or
+    only HyperPod (managed). The default depends on whether there are scripts. HyperPod mounts the
+    file systems, except in customer mode, where the scripts do.
     """
 
     _: KW_ONLY
@@ -79,7 +79,7 @@ class ClusterProperties(Value):
 
     @property
     def mode(self) -> LifecycleMode:
-        """Who configures Slurm, also where nobody has said it."""
+        """The lifecycle mode, or its default."""
         return self.lifecycle_mode or ("extended" if self.lifecycle else "managed")
 
 
@@ -142,7 +142,7 @@ def _openzfs(resolved: Resolved, target: MountTarget | None) -> _Mounted | None:
 
 
 def _database(resolved: Resolved, references: References) -> AccountingDatabase | None:
-    """Return the server of the user's, or the environment's own."""
+    """Return the user's server, or the environment's own."""
     database, new = resolved.database, references.database
     if database is None:
         return None

@@ -1,4 +1,4 @@
-"""References to what others make, whose values only a deployment knows."""
+"""References to resources of other stacks, whose values only a deployment knows."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ if TYPE_CHECKING:
 
 
 class VpcReference(Value):
-    """A VPC of which the id is known, or what stands for it."""
+    """A VPC given by its id or a placeholder."""
 
     vpc_id: str
 
 
 class SubnetReference(Value):
-    """A subnet of which the id is known, or what stands for it."""
+    """A subnet given by its id or a placeholder."""
 
     subnet_id: str
 
 
 class SecurityGroupReference(Value):
-    """A security group of which the id is known, or what stands for it."""
+    """A security group given by its id or a placeholder."""
 
     security_group_id: str
 
 
 class RoleReference(Value):
-    """A role of which the ARN is known, or what stands for it."""
+    """A role given by its ARN or a placeholder."""
 
     role_arn: str
 
 
 class References(Value):
-    """Everything that the cluster refers to and others make.
+    """All resources that the cluster refers to.
 
-    `bundle_uri` is None where there are no scripts (managed mode); `subnet_ids` goes by zone.
-    `database` is the environment's own server, not one that the user brings.
+    `bundle_uri` is None without scripts (managed mode); `subnet_ids` are by zone. `database` is the
+    environment's own server, not one that the user brings.
     """
 
     execution_role_arns: Mapping[Role, str]

@@ -24,7 +24,7 @@ Request = dict[str, Any]
 
 
 def given(**members: Any) -> Request:
-    """Return the members that have a value; the API has no null."""
+    """Return the members with a value; the API accepts no null."""
     return {name: value for name, value in members.items() if value is not None}
 
 
@@ -36,7 +36,7 @@ def cluster_request(resolved: Resolved, references: References) -> Request:
 def is_configured_by_api(resolved: Resolved) -> bool:
     """Return whether HyperPod sets up Slurm itself, from the request.
 
-    In customer mode provisioning_parameters.json says the same, and may not say it twice.
+    In customer mode provisioning_parameters.json does, and the request must not repeat it.
     """
     return resolved.lifecycle.mode != "customer"
 
@@ -71,13 +71,13 @@ def _vpc_config(cluster: ClusterProperties, subnet: HasSubnetId) -> Request:
 def _is_configured_by_api(cluster: ClusterProperties) -> bool:
     """Return whether HyperPod sets up Slurm itself, from the request.
 
-    In customer mode provisioning_parameters.json says the same, and may not say it twice.
+    In customer mode provisioning_parameters.json does, and the request must not repeat it.
     """
     return cluster.mode != "customer"
 
 
 def _orchestrator(cluster: ClusterProperties) -> Request | None:
-    """Return what differs from the defaults; an empty configuration would be refused."""
+    """Return the values that differ from the defaults; an empty configuration would be refused."""
     if not _is_configured_by_api(cluster):
         return None
     slurm = given(
@@ -128,7 +128,7 @@ def _types(settings: Group) -> Request | None:
 
 
 def _threads_per_core(settings: Group) -> int | None:
-    """Return what the user chose, or what the one type starts with; else EC2 decides."""
+    """Return the user's choice, or the default of a single type; otherwise EC2 decides."""
     types = (settings.instance_type,) if settings.instance_type else settings.instance_types
     facts = instance_types().get(types[0]) if len(types) == 1 else None
     if settings.threads_per_core is None and facts:
@@ -155,7 +155,7 @@ def _slurm_config(settings: Group) -> Request:
 
 
 def _volumes(group: InstanceGroup) -> Iterator[Request]:
-    """Yield the additional volume, and the root volume where its key is chosen."""
+    """Yield the additional volume, and the root volume if its key is chosen."""
     settings = group.settings
     key = group.volume_key.key_arn if group.volume_key else settings.volume_kms_key_arn
     if settings.volume_gib:
@@ -169,7 +169,7 @@ def _volumes(group: InstanceGroup) -> Iterator[Request]:
 
 
 def _file_systems(cluster: ClusterProperties) -> Iterator[Request]:
-    """Yield the file systems that HyperPod mounts itself."""
+    """Yield the file systems that HyperPod mounts."""
     if cluster.lustre:
         lustre = {
             "DnsName": cluster.lustre.dns_name,
@@ -188,14 +188,14 @@ def _network_interface(settings: Group) -> Request | None:
 
 
 def scheduled_update(update: ScheduledUpdate | None) -> Request | None:
-    """Return when the software of a group is updated; None where nothing is planned."""
+    """Return the update schedule of a group; None without one."""
     if update is None:
         return None
     return given(ScheduleExpression=update.schedule, DeploymentConfig=_rollout(update.rollout))
 
 
 def auto_patch(patch: AutoPatch | None) -> Request | None:
-    """Return how HyperPod patches a group by itself; None where nothing is said of it."""
+    """Return the automatic patching of a group; None if not set."""
     if patch is None:
         return None
     return given(PatchingStrategy=patch.strategy, DeploymentConfig=_rollout(patch.rollout))

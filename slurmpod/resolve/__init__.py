@@ -1,7 +1,7 @@
-"""Reading -> Resolved: every name, address range, count and path, computed once.
+"""Reading -> Resolved: all names, address ranges, counts and paths, computed once.
 
 Pure: the same environment gives the same result, and nothing here reads a clock, the network or
-another file than the catalog. It also answers for environments that rules will refuse (an unknown
+another file than the catalog. It also resolves environments that rules will refuse (an unknown
 instance type, a subnet outside its VPC), so that all problems can be reported together.
 """
 

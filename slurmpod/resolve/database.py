@@ -1,4 +1,4 @@
-"""The database for job records outside the cluster: a server of the user's, or a new one."""
+"""The external database for job records: the user's server, or a new one."""
 
 from __future__ import annotations
 
@@ -9,25 +9,29 @@ from slurmpod.environment.slurm import LARGEST_STORAGE_GIB, Rds, Slurm
 from slurmpod.resolve.resolved import NewDatabase, Resolved, ResolvedDatabase
 
 PORT = 3306
-"""MariaDB's own. HyperPod has no place for another one where several controllers share a server."""
+"""MariaDB's default. HyperPod has no setting for another port if several controllers share a
+server.
+"""
 
 DATABASE_NAME = "slurm_acct_db"
-"""slurmdbd's own name for it (slurmdbd.conf(5), StorageLoc). Written down for a new server, because
-HyperPod makes up another one for every cluster, and a cluster made anew would miss its records."""
+"""slurmdbd's default (slurmdbd.conf(5), StorageLoc). Set explicitly for a new server, because
+HyperPod generates a new name for every cluster, and a recreated cluster would not find its records.
+"""
 
 USER = "admin"
-"""Who connects when neither the secret nor the environment says it, which is HyperPod's default."""
+"""Database user if neither the secret nor the environment names one: HyperPod's default."""
 
 ADDRESSES_IN_EACH_SUBNET = 1
-"""RDS puts a server into any of its subnets, and into another one when it takes over or is replaced
-(RDS user guide, Working with a DB instance in a VPC)."""
+"""RDS places a server in any of its subnets, and in another one after a failover or replacement
+(RDS user guide, Working with a DB instance in a VPC).
+"""
 
 IDENTIFIER_LIMIT = 63
 STORAGE_GROWTH = 2
 
 
 def resolve_database(environment: Environment) -> ResolvedDatabase | None:
-    """Return where job records go; None for a database on the controller."""
+    """Return the external database for job records; None for one on the controller."""
     slurm = environment.slurm
     if slurm.rds:
         return ResolvedDatabase(
@@ -72,7 +76,7 @@ def database_identifier(name: str) -> str:
 
 
 def records_key(resolved: Resolved) -> str | None:
-    """Return the key of saved job records in the lifecycle bucket; None where nobody saves them.
+    """Return the key of saved job records in the lifecycle bucket; None if they are not saved.
 
     It is not below the prefix that all nodes read.
     """

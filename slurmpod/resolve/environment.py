@@ -1,4 +1,4 @@
-"""The whole environment: names, and the parts put together."""
+"""The whole environment, resolved part by part."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from slurmpod.resolve.storage import resolve_all_lustre, resolve_openzfs
 
 
 def resolve_group(path: YamlPath, group: Group, zone: str) -> ResolvedGroup:
-    """Resolve the group at `path`; `zone` is where it is placed unless it says otherwise."""
+    """Resolve the group at `path`; `zone` is its default zone."""
     types = (group.instance_type,) if group.instance_type else group.instance_types
     facts_of_types = tuple(instance_types().get(name) for name in types)
     first = facts_of_types[0] if facts_of_types else None
@@ -48,7 +48,7 @@ def resolve_group(path: YamlPath, group: Group, zone: str) -> ResolvedGroup:
 
 
 def _addresses(group: Group, facts: InstanceType | None) -> int:
-    """Return the addresses of one node: one per network card, unless those after it have none.
+    """Return the addresses of one node: one per network card, or one with efa-only.
 
     Source: SageMaker HyperPod developer guide, prerequisites (a P5 takes 32).
     """
@@ -62,7 +62,7 @@ HOMES = "home"
 
 
 def resolve_access(environment: Environment, listed: Sequence[ListedUser]) -> ResolvedAccess:
-    """Put the users of the environment and of its file together."""
+    """Combine the users of the environment and of its file."""
     access = environment.access
     users = [
         KnownUser(user, ("access", "users", number), None)
@@ -84,7 +84,7 @@ def resolve_access(environment: Environment, listed: Sequence[ListedUser]) -> Re
 
 
 def _home_directory(environment: Environment) -> str | None:
-    """Return where OpenZFS or else the main Lustre file system keeps homes; None without both."""
+    """Return the home folder on OpenZFS or else on the main Lustre file system, or None."""
     storage = environment.storage
     if storage.openzfs:
         return storage.openzfs.mount_path
@@ -95,17 +95,17 @@ def _home_directory(environment: Environment) -> str | None:
 
 BUCKET_NAME_LIMIT = 63
 ENVIRONMENT_TAG = "slurmpod:environment"
-"""The tag by which resources and costs of an environment are found."""
+"""The tag that identifies resources and costs of an environment."""
 
 LIFECYCLE_FOLDER = "lifecycle"
-"""Where in its bucket the scripts lie."""
+"""The prefix of the scripts in their bucket."""
 
 ENTRY_SCRIPTS = {"customer": "on_create.sh", "extended": "on_init_complete.sh", "managed": None}
 """The script that HyperPod starts, by lifecycle mode."""
 
 
 def resolve(reading: Reading) -> Resolved:
-    """Compute everything that follows from an environment and the files that it names.
+    """Resolve an environment and the files that it names.
 
     Raises:
         InvalidEnvironment: It has mistakes of form.
@@ -178,7 +178,7 @@ def bucket_name(name: str, account: str, region: str) -> str:
 
 
 def shortened_bucket_name(full: str) -> str:
-    """Return `full`, or as much of it as a bucket's name may have, with a digest of the rest."""
+    """Return `full`, shortened to the length of a bucket's name with a digest of the rest."""
     if len(full) <= BUCKET_NAME_LIMIT:
         return full
     import hashlib  # only needed for long names

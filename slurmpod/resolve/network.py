@@ -1,4 +1,4 @@
-"""The network: subnets and their ranges, ways out, and how many addresses are taken."""
+"""The network: subnets and their ranges, egress, and the number of addresses in use."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SMALLEST_SUBNET_PREFIX = 28
 
 VPC = ("network", "vpc_cidr")
 SECONDARY = ("network", "secondary_cidrs")
-"""Places in the file that decide about subnets which have no range of their own there."""
+"""Paths of the settings that determine subnets without an explicit range."""
 
 SUBNETS = ("network", "existing", "subnets")
-"""The place of the subnets that are there already."""
+"""The path of existing subnets."""
 
 SERVICES_OF_A_CLOSED_NETWORK = (
     "ec2",
@@ -37,13 +37,13 @@ SERVICES_OF_A_CLOSED_NETWORK = (
     "ssmmessages",
     "sts",
 )
-"""What nodes call while they are set up, watched and used, but for S3, which has a gateway."""
+"""Services that nodes call during setup, monitoring and use, except S3, which has a gateway."""
 
 SERVICE_OF_METRICS = "aps-workspaces"
-"""Where nodes send metrics, in environments that ask for them."""
+"""Service that receives metrics, if enabled."""
 
 SERVICE_OF_MODELS = "sagemaker.runtime"
-"""Where programs in the network call the endpoint of an environment that has one."""
+"""Service with which programs call the environment's endpoint, if any."""
 
 
 def resolve_network(
@@ -56,9 +56,9 @@ def resolve_network(
     sends_metrics: bool,
     serves_models: bool,
 ) -> ResolvedNetwork:
-    """Give every zone a private subnet; file systems and a notebook lie in the first.
+    """Give every zone a private subnet; file systems and a notebook use the first.
 
-    A database and the instances of an endpoint may lie in any.
+    A database and the instances of an endpoint may use any.
     """
     zones = _zones(network)
     services = _interface_endpoints(
@@ -109,7 +109,7 @@ def _interface_endpoints(
 
 
 def services_of_a_closed_network(*, serves_models: bool) -> tuple[str, ...]:
-    """Return what is called in a closed network, with what calls a model that is served."""
+    """Return the services called in a closed network, including the endpoint's if there is one."""
     return (*SERVICES_OF_A_CLOSED_NETWORK, *([SERVICE_OF_MODELS] if serves_models else []))
 
 
@@ -122,7 +122,7 @@ def _nat_gateways(network: Network, zones: Sequence[str]) -> int:
 def _public(vpc_cidr: IPv4Network, zones: Sequence[str]) -> tuple[Subnet, ...]:
     """Cut a small subnet for each zone from the lower half of the VPC.
 
-    All zones have one, so that a change of the number of NAT gateways moves no addresses.
+    All zones have one, so that changing the number of NAT gateways moves no addresses.
     """
     lower_half = next(vpc_cidr.subnets(prefixlen_diff=1))
     prefix = max(PUBLIC_PREFIX, lower_half.prefixlen + _bits(len(zones)))
@@ -142,7 +142,7 @@ def _private(
 
 
 def _chosen(network: Network) -> dict[str, tuple[YamlPath, IPv4Network]]:
-    """Return the ranges that the environment names, each with its place, by zone."""
+    """Return the ranges that the environment names, each with its path, by zone."""
     chosen: dict[str, tuple[YamlPath, IPv4Network]] = {}
     for index, other in enumerate(network.other_zones):
         if other.private_subnet_cidr:
@@ -154,9 +154,9 @@ def _chosen(network: Network) -> dict[str, tuple[YamlPath, IPv4Network]]:
 
 
 def _shares(blocks: Sequence[IPv4Network], zones: Sequence[str]) -> dict[str, IPv4Network]:
-    """Deal the zones out to the blocks, and divide each block equally among its zones.
+    """Assign the zones to the blocks in turn, and divide each block equally among its zones.
 
-    Subnets cannot grow later and addresses are free, hence no smaller ones.
+    Subnets cannot grow later and addresses are free, so each takes its full share.
     """
     shares: dict[str, IPv4Network] = {}
     for number, block in enumerate(blocks):
@@ -167,7 +167,7 @@ def _shares(blocks: Sequence[IPv4Network], zones: Sequence[str]) -> dict[str, IP
 
 
 def _existing(existing: ExistingNetwork, zone: str, needed: Counter[str]) -> tuple[Subnet, ...]:
-    """Take the user's subnets, that of the environment's zone first."""
+    """Return the user's subnets, that of the environment's zone first."""
     subnets = [
         Subnet(subnet.zone, (*SUBNETS, index, "cidr"), subnet.cidr, needed[subnet.zone], subnet.id)
         for index, subnet in enumerate(existing.subnets)
@@ -176,5 +176,5 @@ def _existing(existing: ExistingNetwork, zone: str, needed: Counter[str]) -> tup
 
 
 def _bits(count: int) -> int:
-    """Return how many bits number `count` things."""
+    """Return the number of bits needed to number `count` items."""
     return (count - 1).bit_length()

@@ -1,4 +1,4 @@
-"""The shapes of what is resolved. Sections of the environment are referred to, not repeated."""
+"""The classes of a resolved environment. Sections are referred to, not repeated."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from slurmpod.resolve.stacks import StackNames
 from slurmpod.value import Value
 
 ALL_NODES_PARTITION = "dev"
-"""HyperPod puts every node in this partition, beside the partition of its group."""
+"""HyperPod puts every node in this partition, in addition to its group's."""
 
 
 class LustreFacts(Value):
-    """Facts of a file system with `settings` that FSx for Lustre is told, wherever it is.
+    """Settings of an FSx for Lustre file system, with the defaults filled in.
 
-    `capacity_gib`, `throughput_mbps_per_tib` and `throughput_mbps` are None where FSx takes none;
-    `metadata_iops` is None where FSx chooses.
+    `capacity_gib`, `throughput_mbps_per_tib` and `throughput_mbps` are None if they do not apply;
+    `metadata_iops` is None if FSx chooses.
     """
 
     settings: Lustre
@@ -46,7 +46,7 @@ class LustreFacts(Value):
 class ResolvedLustre(LustreFacts):
     """One FSx for Lustre file system of an environment, new or existing.
 
-    `name` is `lustre` for the main one, `path` its place in the file. `dns_name` is None until a
+    `name` is `lustre` for the main one, `path` its position in the file. `dns_name` is None until a
     new one is deployed.
     """
 
@@ -69,7 +69,7 @@ class ResolvedOpenZfs(Value):
 
 
 class NewDatabase(Value):
-    """The RDS server that an environment makes for its job records."""
+    """The RDS server that an environment creates for its job records."""
 
     settings: Rds
     identifier: str
@@ -77,11 +77,11 @@ class NewDatabase(Value):
 
 
 class ResolvedDatabase(Value):
-    """The database for job records outside the cluster: a server of the user's, or a `new` one.
+    """The external database for job records: the user's server, or a `new` one.
 
-    `path` is the place of its section in the file. `endpoint` and `secret_arn` are None until a new
-    one is deployed, `name` where nobody chose one. `user` connects unless the secret names another.
-    `requires_tls` says that the server takes encrypted connections only.
+    `path` is the position of its section in the file. `endpoint` and `secret_arn` are None until a
+    new one is deployed, `name` if none was chosen. `user` connects unless the secret names another.
+    `requires_tls`: the server accepts only encrypted connections.
     """
 
     path: YamlPath
@@ -105,10 +105,10 @@ class EcrImage(Value):
 
 
 class ResolvedEndpoint(Value):
-    """The endpoint that serves a model; `path` is its place in the file.
+    """The endpoint that serves a model; `path` is its position in the file.
 
-    The model is the one object `model_key`, or all that lies below it where it ends with a slash.
-    `memory` is that of one instance, None where it is not known.
+    The model is the object `model_key`, or everything below it if it ends with a slash. `memory` is
+    that of one instance, None if unknown.
     """
 
     path: YamlPath
@@ -123,7 +123,7 @@ class ResolvedEndpoint(Value):
 
     @property
     def most_instances(self) -> int:
-        """The most instances that ever serve at a time."""
+        """The maximum number of instances."""
         scaling = self.settings.scaling
         return scaling.max_instances if scaling else self.settings.instances
 
@@ -134,7 +134,7 @@ class ResolvedEndpoint(Value):
 
 
 class ResolvedNotebook(Value):
-    """The notebook instance; `path` is its place in the file, `zone` that of the file systems."""
+    """The notebook instance; `path` is its position in the file, `zone` the file systems'."""
 
     path: YamlPath
     settings: Notebook
@@ -143,7 +143,7 @@ class ResolvedNotebook(Value):
 
 
 class ResolvedLifecycle(Value):
-    """The way in which nodes are set up, and the place of the scripts.
+    """The setup of nodes, and the location of the scripts.
 
     The content hash is appended to `prefix` when rendered. `entry_script` is None in managed mode.
     `hooks` are the user's scripts around the steps, by their paths in the bundle.
@@ -160,14 +160,14 @@ class ResolvedLifecycle(Value):
 
 
 class KnownGroup(Value):
-    """One group of users, and its place in the file."""
+    """A group of users, and its position in the file."""
 
     group: PosixGroup
     path: YamlPath
 
 
 class KnownUser(Value):
-    """One user, where the environment has it, and the line of its file of users if it is there."""
+    """A user, its position in the environment, and the line if it is in the file of users."""
 
     user: User
     path: YamlPath
@@ -175,10 +175,10 @@ class KnownUser(Value):
 
 
 class ResolvedAccess(Value):
-    """The people of the cluster, and their ways in.
+    """The users of the cluster, and their access.
 
-    `home_directory` is None where nodes share nothing; `session_groups` are the instance groups on
-    which users, who are no administrators, may open sessions.
+    `home_directory` is None if nodes share no file system; `session_groups` are the instance groups
+    on which users who are not administrators may open sessions.
     """
 
     groups: tuple[KnownGroup, ...]
@@ -190,11 +190,11 @@ class ResolvedAccess(Value):
 
 
 class ResolvedGroup(Value):
-    """One instance group and what Slurm makes of it.
+    """An instance group and its Slurm settings.
 
-    `path` is its place in the file. `instance_types` has several entries with flexible capacity
+    `path` is its position in the file. `instance_types` has several entries with flexible capacity
     only, `instance_type` is the first. `facts_of_types` has the facts of each, and None for a type
-    that the catalog does not know. `addresses_per_node` is the most that any of the types takes.
+    missing from the catalog. `addresses_per_node` is the maximum over the types.
     """
 
     name: str
@@ -211,20 +211,20 @@ class ResolvedGroup(Value):
 
     @property
     def instance_type(self) -> str:
-        """The type of the nodes, or the most wanted one."""
+        """The type of the nodes, or the preferred one."""
         return self.instance_types[0] if self.instance_types else ""
 
     @property
     def facts(self) -> InstanceType | None:
-        """The facts of the type of the nodes, or of the most wanted one."""
+        """The facts of the type of the nodes, or of the preferred one."""
         return self.facts_of_types[0] if self.facts_of_types else None
 
 
 class Resolved(Value, InAccount):
-    """Everything about one environment, ready for stacks, scripts and the rehearsal.
+    """A resolved environment, for stacks, scripts and the rehearsal.
 
-    `environment` is what it was computed from; `policies` are the documents of the policy files
-    that it names, by path.
+    `environment` is its source; `policies` are the documents of the policy files that it names, by
+    path.
     """
 
     environment: Environment

@@ -1,4 +1,4 @@
-"""The shapes of a resolved network: its subnets, and how many addresses AWS leaves in them."""
+"""The classes of a resolved network: its subnets and their usable addresses."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ ADDRESSES_KEPT_BY_AWS = 5
 
 
 class Subnet(Value):
-    """A subnet's zone and addresses, and how many of these are taken when all nodes run.
+    """A subnet's zone and range, and the addresses in use when all nodes run.
 
-    `cidr` is None for one of the user's own whose size is not stated; `path` is the place in the
-    file that decides about it. `id` is None for a new one.
+    `cidr` is None for a user's subnet of unknown size; `path` is the setting that determines it.
+    `id` is None for a new one.
     """
 
     zone: str
@@ -27,19 +27,19 @@ class Subnet(Value):
 
     @property
     def addresses_usable(self) -> int | None:
-        """Addresses that AWS leaves to its user; None where the size is not known."""
+        """Number of usable addresses; None if the size is unknown."""
         if self.cidr is None:
             return None
         return max(self.cidr.num_addresses - ADDRESSES_KEPT_BY_AWS, 0)
 
 
 class ResolvedNetwork(Value):
-    """The VPC of an environment; `zone` is that of nodes and file systems unless said otherwise.
+    """The VPC of an environment; `zone` is the default of nodes and file systems.
 
-    `private` has one subnet for each zone, that of `zone` first; so has `public`, or it is empty in
-    a network without NAT gateways of ours. `interface_endpoints` are AWS's short names of the
-    services for which endpoints are made, sorted; `s3_buckets` are those that a closed network
-    lets nodes reach beside the ones that the environment uses.
+    `private` has one subnet for each zone, that of `zone` first; so does `public`, which is empty
+    without slurmpod's NAT gateways. `interface_endpoints` are AWS's short names of the services
+    with new endpoints, sorted; `s3_buckets` are additional buckets that nodes of a closed network
+    can reach.
     """
 
     zone: str
@@ -56,12 +56,12 @@ class ResolvedNetwork(Value):
 
     @property
     def zones(self) -> tuple[str, ...]:
-        """The zones with a private subnet, as the environment names them."""
+        """The zones with a private subnet, in the environment's notation."""
         return tuple(subnet.zone for subnet in self.private)
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing has to be made: all of it is there already."""
+        """Whether the network already exists."""
         existing = self.existing
         return bool(
             existing
@@ -72,7 +72,7 @@ class ResolvedNetwork(Value):
 
     @property
     def known_cidrs(self) -> tuple[IPv4Network, ...]:
-        """The ranges that are known of the VPC: of an existing one, those of the given subnets."""
+        """The known ranges of the VPC; for an existing one, those of the given subnets."""
         if self.vpc_cidr:
             return (self.vpc_cidr, *self.secondary_cidrs)
         return tuple(subnet.cidr for subnet in self.private if subnet.cidr)

@@ -1,4 +1,4 @@
-"""The services beside the cluster: their names, and what their settings come to."""
+"""The services beside the cluster: their names and resolved settings."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from slurmpod.environment.service_types import memory_of
 from slurmpod.resolve.resolved import EcrImage, ResolvedEndpoint, ResolvedNotebook
 
 ENDPOINT = ("services", "endpoint")
-"""The place of the endpoint in the file."""
+"""The position of the endpoint in the file."""
 
 NOTEBOOK = ("services", "notebook")
-"""The place of the notebook instance in the file."""
+"""The position of the notebook instance in the file."""
 
 ENDPOINT_LOGS = "/aws/sagemaker/Endpoints"
 """SageMaker's log group of an endpoint is /aws/sagemaker/Endpoints/<name>; the namespace of the
@@ -23,11 +23,11 @@ ADDRESSES_PER_INSTANCE = 2
 """Developer guide, "Give SageMaker AI Hosted Endpoints Access to Resources in Your Amazon VPC"."""
 
 FLEETS_OF_AN_UPDATE = 2
-"""New instances are there before the old ones go."""
+"""New instances are started before the old ones are removed."""
 
 
 def resolve_endpoint(environment: Environment) -> ResolvedEndpoint | None:
-    """Return what serves a model; it has the name of the environment, which fits."""
+    """Return the endpoint; it is named after the environment, which always fits."""
     settings = environment.services.endpoint
     if settings is None:
         return None
@@ -47,7 +47,7 @@ def resolve_endpoint(environment: Environment) -> ResolvedEndpoint | None:
 
 
 def resolve_notebook(environment: Environment) -> ResolvedNotebook | None:
-    """Return the notebook instance; it has the name of the environment, too."""
+    """Return the notebook instance; it is named after the environment, too."""
     settings = environment.services.notebook
     if settings is None:
         return None
@@ -55,7 +55,7 @@ def resolve_notebook(environment: Environment) -> ResolvedNotebook | None:
 
 
 def ecr_image(uri: str) -> EcrImage:
-    """Take the URI of an image apart: <account>.dkr.ecr.<region>.<domain>/<repository>:<tag>."""
+    """Parse the URI of an image: <account>.dkr.ecr.<region>.<domain>/<repository>:<tag>."""
     registry, _, rest = uri.partition("/")
     account, _, _, region, *_ = registry.split(".")
     repository, separator, version = rest.partition("@")
@@ -65,9 +65,9 @@ def ecr_image(uri: str) -> EcrImage:
 
 
 def service_addresses(endpoint: ResolvedEndpoint | None) -> int:
-    """Return the addresses that services take in each subnet when all else fails.
+    """Return the addresses that services take in each subnet in the worst case.
 
-    SageMaker spreads instances over the zones; without one of two, all of them are in the other.
+    SageMaker spreads instances over the zones; if one of two fails, all of them are in the other.
     """
     if endpoint is None:
         return 0

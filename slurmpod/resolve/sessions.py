@@ -1,4 +1,4 @@
-"""Names of what belongs to sessions through Systems Manager, known before anything is made."""
+"""Names of the resources for Systems Manager sessions, known before deployment."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from slurmpod.resolve.resolved import Resolved
 from slurmpod.value import Value
 
 SESSION_PREFIX = "sessions/"
-"""Where in their bucket the records of sessions lie."""
+"""The prefix of session records in their bucket."""
 
 INSTANCE_ID_PATTERN = "i-" + "?" * 17
-"""An instance id, as IAM's StringLike writes it: letter for letter, so that no name of another
-group that begins the same way can match."""
+"""An instance id, as IAM's StringLike writes it: character by character, so that no other group
+with the same prefix matches.
+"""
 
 
 class SessionNames(Value):
-    """Names that people attach, type and look for; policies of IAM are there once per account.
+    """Names that people use; IAM policies are unique per account.
 
-    They are no longer than they may be (policy and document 128, bucket 63 characters), also for
-    the longest name of an environment. `log_group` or `bucket` has the records of sessions, or
-    neither has.
+    They fit the limits (policy and document 128, bucket 63 characters) even for the longest name of
+    an environment. Session records go to `log_group`, to `bucket`, or to neither.
     """
 
     document: str
@@ -30,7 +30,7 @@ class SessionNames(Value):
 
 
 def session_names(resolved: Resolved) -> SessionNames:
-    """Name the document, the places for records, and the policies of an environment."""
+    """Return the names of the document, the destinations of records, and the policies."""
     name, region = resolved.name, resolved.region
     record = resolved.access.sessions.record if resolved.access.sessions else "none"
     bucket = shortened_bucket_name(f"slurmpod-{name}-sessions-{resolved.account}-{region}")
@@ -44,12 +44,12 @@ def session_names(resolved: Resolved) -> SessionNames:
 
 
 def log_group_of_sessions(environment: str) -> str:
-    """Return the log group that has records of sessions, now or from before."""
+    """Return the log group of current or earlier session records."""
     return f"/slurmpod/{environment}/sessions"
 
 
 def session_target(cluster_id: str, group: str, instance_id: str) -> str:
-    """Return how Session Manager names a node of a cluster.
+    """Return Session Manager's target name of a node.
 
     Source: SageMaker HyperPod developer guide, "Access your SageMaker HyperPod cluster nodes".
     """

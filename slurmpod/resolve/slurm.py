@@ -1,4 +1,4 @@
-"""Consequences of the `slurm` section for several readers: enforcement, accounts, GPUs."""
+"""Derived Slurm settings: enforcement, accounts, GPUs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from slurmpod.environment.slurm import Slurm
 from slurmpod.resolve.resolved import ALL_NODES_PARTITION, Resolved
 
 NORMAL = "normal"
-"""The QOS that Slurm makes itself and that the account `root` has."""
+"""The QOS that Slurm creates, and that the account `root` has."""
 
 ROOT = "root"
-"""The account that Slurm makes itself, above all others."""
+"""The account that Slurm creates, the root of all others."""
 
 
 def limits_jobs(slurm: Slurm) -> bool:
-    """Return whether something is configured that Slurm ignores unless limits are enforced.
+    """Return whether any setting takes effect only if limits are enforced.
 
-    Enforcement lets nobody run jobs who is in no account (slurm.conf(5), AccountingStorageEnforce),
-    so it is on only where it is needed. Shares and weights do without.
+    With enforcement, users without an account cannot run jobs (slurm.conf(5),
+    AccountingStorageEnforce), so it is on only if needed. Shares and weights do not need it.
     """
     return bool(
         slurm.qos
@@ -29,21 +29,21 @@ def limits_jobs(slurm: Slurm) -> bool:
 
 
 def enforces_limits(resolved: Resolved) -> bool:
-    """Return whether jobs are limited, or users by what accounts and QOS they have."""
+    """Return whether jobs are limited, or users through their accounts and QOS."""
     users = (known.user for known in resolved.access.users)
     limits_users = any(user.accounts or user.qos for user in users)
     return resolved.slurm.accounting and (limits_jobs(resolved.slurm) or limits_users)
 
 
 def needs_accounts(resolved: Resolved) -> bool:
-    """Return whether users must be in an account: for limits, a fair share, or their own sake."""
+    """Return whether users need an account: for limits, fair share, or their own settings."""
     slurm = resolved.slurm
     is_for_all = limits_jobs(slurm) or slurm.accounts or slurm.fair_share
     return bool(slurm.accounting and (is_for_all or resolved.access.users))
 
 
 def has_gpus(resolved: Resolved) -> bool:
-    """Return whether some worker has GPUs, or may get some, which Slurm then counts as gres/gpu."""
+    """Return whether any worker has, or may get, GPUs, which Slurm then counts as gres/gpu."""
     workers = resolved.groups_with(Role.WORKER)
     known = (facts for each in workers for facts in each.facts_of_types if facts)
     return any(facts.accelerator_kind == "gpu" for facts in known)
@@ -52,18 +52,18 @@ def has_gpus(resolved: Resolved) -> bool:
 def says_who_may_have_what(resolved: Resolved) -> bool:
     """Return whether the environment limits jobs or partitions, or shares the cluster among people.
 
-    Then a job that can never run is refused at once, and does not wait for ever.
+    If so, a job that can never run is refused at once, instead of waiting forever.
     """
     slurm = resolved.slurm
     return bool(slurm.partitions or slurm.fair_share or enforces_limits(resolved))
 
 
 def billing_weights(resolved: Resolved) -> Mapping[str, Mapping[str, str]]:
-    """Return what resources count in the usage of accounts, by partition.
+    """Return the weights of resources in the usage of accounts, by partition.
 
-    Slurm counts CPUs only, unless a partition has weights of its own: 8 GPUs with one CPU would be
-    as much as one CPU. A GPU counts as many as the CPUs that come with it; in `dev`, which has
-    nodes of all kinds, as the dearest one.
+    By default Slurm counts only CPUs, so 8 GPUs with one CPU would count as one CPU. Here a GPU
+    counts as much as the CPUs that come with it; in `dev`, which has nodes of all kinds, the
+    highest such number.
     """
     slurm = resolved.slurm
     own = {each.name: each.billing_weights for each in slurm.partitions if each.billing_weights}
@@ -73,7 +73,7 @@ def billing_weights(resolved: Resolved) -> Mapping[str, Mapping[str, str]]:
 
 
 def _cpus_per_gpu(resolved: Resolved) -> Mapping[str, int]:
-    """Return how many CPUs come with a GPU, by partition, on the node where they are the most."""
+    """Return the number of CPUs per GPU by partition, on the node with the highest ratio."""
     most: dict[str, int] = {}
     for group in resolved.groups_with(Role.WORKER):
         partitions = (group.partition or ALL_NODES_PARTITION, ALL_NODES_PARTITION)

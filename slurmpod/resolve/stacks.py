@@ -1,4 +1,4 @@
-"""The registry of stacks: what an environment consists of in CloudFormation, and in which order."""
+"""The registry of stacks: the CloudFormation stacks of an environment, in order."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def _stack_if(condition: Condition) -> Any:
 
 
 class StackNames(Value):
-    """The stacks of an environment in the order in which they are deployed; None for one less.
+    """The stacks of an environment in deployment order; None for a stack it does not need.
 
-    A field is all that names, ranks and conditions a stack. `slurmpod_cdk.build` makes them.
+    A field defines a stack's name, order and condition. `slurmpod_cdk.build` makes them.
     """
 
     _: KW_ONLY
@@ -44,17 +44,17 @@ class StackNames(Value):
     notebook: str | None = _stack_if(lambda environment, _: bool(environment.services.notebook))
 
     def in_order(self) -> tuple[str, ...]:
-        """Return the names as they are deployed; destroying goes the other way."""
+        """Return the names in deployment order; they are destroyed in reverse."""
         return tuple(name for field in fields(self) if (name := getattr(self, field.name)))
 
 
 def all_stack_names(environment: str) -> tuple[str, ...]:
-    """Return the names of all stacks that an environment can have, as they are deployed."""
+    """Return the names of all stacks that an environment can have, in deployment order."""
     return tuple(_stack_name(environment, each.name) for each in fields(StackNames))
 
 
 def stack_names(environment: Environment, network: ResolvedNetwork) -> StackNames:
-    """Name the stacks that will hold something."""
+    """Return the names of the stacks that are not empty."""
     names: dict[str, Any] = {}
     for each in fields(StackNames):
         condition: Condition | None = each.metadata.get(_CONDITION)

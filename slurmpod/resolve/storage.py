@@ -1,4 +1,4 @@
-"""The file systems: what FSx is told where the user said nothing, and the addresses they take."""
+"""The file systems: FSx settings with defaults, and the number of addresses in use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ MAIN_LUSTRE = "lustre"
 """Name of the file system that `storage.lustre` describes."""
 
 GIB_PER_SSD_SERVER = 2400
-"""One object storage server, with one address, per 2.4 TiB of SSD (FSx for Lustre user guide)."""
+"""Capacity per object storage server, each with one address: 2.4 TiB of SSD (FSx for Lustre user
+guide).
+"""
 
 GIB_PER_HDD_SERVER = {12: 6000, 40: 1800}
 """The same for HDD, by throughput in MB/s per TiB."""
@@ -23,22 +25,23 @@ GIB_PER_EFA_SERVER = {125: 38400, 250: 19200, 500: 9600, 1000: 4800}
 """The same for SSD file systems with EFA, by throughput in MB/s per TiB."""
 
 *SMALL_TIERING_MBPS, MBPS_PER_TIERING_SERVER, _ = fact("storage.lustre.throughput_mbps").numbers
-"""One server of an Intelligent-Tiering file system per step of its throughput; 1000 and 2000 MB/s
-have one."""
+"""Throughput per server of an Intelligent-Tiering file system; 1000 and 2000 MB/s have one."""
 
 *SMALL_METADATA_IOPS, METADATA_IOPS_PER_SERVER, _ = fact("storage.lustre.metadata_iops").numbers
 """One metadata server, with one address, per 12,000 metadata operations per second."""
 
 GIB_PER_AUTOMATIC_METADATA_SERVER = 24000
-"""One of them per 24,000 GiB where FSx chooses, from 48,000 GiB on."""
+"""Capacity per 12,000 operations if FSx chooses: 24,000 GiB, from 48,000 GiB on."""
 
 AUTOMATIC_METADATA_IOPS = {1200: 1500, 2400: 3000, 9600: 6000, 45600: 12000}
-"""What FSx chooses below that, by the largest capacity in GiB that has it (FSx for Lustre user
-guide, metadata performance)."""
+"""FSx's choice below that, by the largest capacity in GiB that has it (FSx for Lustre user guide,
+metadata performance).
+"""
 
 TIERING_METADATA_IOPS = 6000
-"""Of Intelligent-Tiering where the user says nothing: until November 2026 it had no automatic
-metadata, and FSx does not take back what a file system has."""
+"""Default of Intelligent-Tiering: until November 2026 it had no automatic mode, and FSx cannot
+reduce a file system's operations.
+"""
 
 METADATA_VERSION = "2.15"
 """The first Lustre version with metadata configuration."""
@@ -48,20 +51,20 @@ DEFAULT_THROUGHPUT = {
     ("PERSISTENT_1", StorageType.SSD): 50,
     ("PERSISTENT_1", StorageType.HDD): 12,
 }
-"""MB/s per TiB where the user says nothing; what is not here takes no such value."""
+"""Default MB/s per TiB; types that are missing take no such value."""
 
 OPENZFS_MOUNT_NAME = "fsx"
-"""The root volume of every OpenZFS file system; what is below `/` of its NFS server."""
+"""The root volume of every OpenZFS file system, below `/` of its NFS server."""
 
 OPENZFS_LEAST_THROUGHPUT = {1: 64, 2: 160}
 """MB/s by generation of the deployment type (FSx for OpenZFS user guide)."""
 
 NEWEST_OPENZFS_LEAST = OPENZFS_LEAST_THROUGHPUT[2]
-"""For generations that are newer than those: the least of the newest one that is known."""
+"""For newer generations: the minimum of the newest known one."""
 
 
 def resolve_all_lustre(storage: Storage, region: str, zone: str) -> tuple[ResolvedLustre, ...]:
-    """Resolve the main file system and then the additional ones; all lie in `zone`."""
+    """Resolve the main file system and then the additional ones; all are in `zone`."""
     found = []
     if storage.lustre:
         place: YamlPath = ("storage", "lustre")
@@ -75,7 +78,7 @@ def resolve_all_lustre(storage: Storage, region: str, zone: str) -> tuple[Resolv
 def resolve_openzfs(openzfs: OpenZfs | None, region: str, zone: str) -> ResolvedOpenZfs | None:
     """Resolve the OpenZFS file system.
 
-    HA types have two servers and an address that moves between them.
+    HA types have two servers and a floating address.
     """
     if openzfs is None:
         return None
@@ -91,18 +94,18 @@ def resolve_openzfs(openzfs: OpenZfs | None, region: str, zone: str) -> Resolved
 
 
 def openzfs_throughput_mbps(openzfs: OpenZfs) -> int:
-    """Return the throughput that FSx is told, at the least the one of the deployment type."""
+    """Return the throughput: the user's, or the minimum of the deployment type."""
     generation = openzfs_generation(openzfs)
     return openzfs.throughput_mbps or OPENZFS_LEAST_THROUGHPUT.get(generation, NEWEST_OPENZFS_LEAST)
 
 
 def openzfs_generation(openzfs: OpenZfs) -> int:
-    """Return the generation of the deployment type, with which its name ends."""
+    """Return the generation of the deployment type, the last character of its name."""
     return int(openzfs.deployment_type.rpartition("_")[2])
 
 
 def lustre_facts(lustre: Lustre) -> LustreFacts:
-    """Return what FSx is told of a file system with these settings."""
+    """Return the FSx settings of a file system."""
     is_tiering = lustre.storage_type is StorageType.INTELLIGENT_TIERING
     default_throughput = DEFAULT_THROUGHPUT.get((lustre.deployment_type, lustre.storage_type))
     return LustreFacts(
@@ -133,7 +136,7 @@ def _resolve_lustre(
 def automatic_metadata_iops(capacity_gib: int) -> int:
     """Return the metadata operations per second that FSx chooses for a capacity on SSD.
 
-    How it rounds a large one is not documented: here up, so that there are addresses for all.
+    Its rounding is not documented; rounding up here ensures enough addresses.
     """
     for most_gib, iops in AUTOMATIC_METADATA_IOPS.items():
         if capacity_gib <= most_gib:
@@ -142,7 +145,7 @@ def automatic_metadata_iops(capacity_gib: int) -> int:
 
 
 def _metadata_iops(lustre: Lustre) -> int | None:
-    """Return what FSx is told; None where it chooses."""
+    """Return the metadata operations per second; None if FSx chooses."""
     is_tiering = lustre.storage_type is StorageType.INTELLIGENT_TIERING
     if lustre.metadata_iops is None and is_tiering:
         return TIERING_METADATA_IOPS
@@ -150,7 +153,7 @@ def _metadata_iops(lustre: Lustre) -> int | None:
 
 
 def _servers(lustre: Lustre, throughput: int | None, metadata_iops: int | None) -> int:
-    """Return the servers of a file system, each of which takes an address."""
+    """Return the number of servers of a file system, each of which takes an address."""
     metadata_servers = _metadata_servers(lustre, metadata_iops)
     if lustre.storage_type is StorageType.INTELLIGENT_TIERING:
         return metadata_servers + _begun(lustre.throughput_mbps or 1, MBPS_PER_TIERING_SERVER)
@@ -163,7 +166,7 @@ def _servers(lustre: Lustre, throughput: int | None, metadata_iops: int | None) 
 
 
 def _metadata_servers(lustre: Lustre, metadata_iops: int | None) -> int:
-    """Return the metadata servers; what FSx chooses for a throughput is not documented: one."""
+    """Return the number of metadata servers; 1 if FSx chooses by throughput (undocumented)."""
     is_by_capacity = lustre.storage_type is not StorageType.INTELLIGENT_TIERING
     if not metadata_iops and is_by_capacity and _has_metadata_configuration(lustre):
         metadata_iops = automatic_metadata_iops(lustre.capacity_gib)
@@ -182,7 +185,7 @@ def is_older(version: str, than: str) -> bool:
 
 
 def _begun(amount: int, step: int) -> int:
-    """Return how many steps an amount begins."""
+    """Return the number of steps, rounded up."""
     return -(-amount // step)
 
 

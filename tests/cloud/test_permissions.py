@@ -149,7 +149,7 @@ def test_the_role_of_other_nodes_is_not_looked_at(aws: EmbeddedAws) -> None:
 def test_a_boundary_for_new_roles_is_held_against_what_nodes_need(aws: EmbeddedAws) -> None:
     code, out, _ = check(aws, GUARDED)
     assert code == 1
-    assert f"there is no policy {BOUNDARY} in the account" in out
+    assert f"the policy {BOUNDARY}, does not exist" in out
     clients = with_identity(aws, GUARDED)
     assert check(aws, GUARDED)[0] == 0
     document = json.loads((EXAMPLES / "guarded-data" / "cluster-boundary.json").read_text())

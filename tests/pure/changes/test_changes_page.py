@@ -29,7 +29,7 @@ def test_the_page_has_every_field_below_what_its_change_does() -> None:
 def test_the_page_has_what_holds_where_it_is_less() -> None:
     less = changes_page().split("## Less, or taken out\n")[1].split("\n## ")[0]
     assert (
-        "**refused**. FSx refuses: a file system cannot shrink. Make a new one.\n\n"
+        "**refused**. FSx refuses: a file system cannot shrink. Create a new one.\n\n"
         "- `storage.lustre`: [`capacity_gib`](fields/storage.md#storagelustrecapacity_gib)\n"
     ) in less
 

@@ -63,7 +63,7 @@ def in_partition(name: str, mode: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("mode", "word"),
     [
-        ("customer", "reads the file again"),
+        ("customer", "reads the file"),
         ("extended", "strategy Merge"),
         ("managed", "strategy Merge"),
     ],

@@ -23,6 +23,6 @@ def test_a_field_without_an_effect_is_named_with_its_file(base: type[Section]) -
             chunk_mib=(limited, None),
         )
     assert str(refused.value) == (
-        "Cache.chunk_mib (slurmpod/environment/cache.py) has no Effect: annotate it with what a "
-        "change does, such as chunk_mib: Annotated[int, IN_PLACE]; see docs/contributing.md"
+        "Cache.chunk_mib (slurmpod/environment/cache.py) has no Effect: annotate it with the "
+        "effect of a change, such as chunk_mib: Annotated[int, IN_PLACE]; see docs/contributing.md"
     )

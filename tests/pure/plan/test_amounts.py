@@ -1,4 +1,4 @@
-"""Amounts of money as people read them."""
+"""Formatting of amounts of money."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def cost(certainty: Certainty, usd: str | None) -> Cost:
         (Sum(Decimal(2), is_least=False), "1,460.00 USD a month"),
         (Sum(Decimal("0.0001"), is_least=False), "0.073 USD a month"),
         (Sum(Decimal(0), is_least=False), "nothing"),
-        (Sum(Decimal(0), is_least=True), "nothing whose price is known here"),
+        (Sum(Decimal(0), is_least=True), "no resource with a known price"),
     ],
 )
 def test_a_sum_is_told_by_the_month_and_small_ones_are_seen(found: Sum, words: str) -> None:

@@ -141,7 +141,7 @@ class TestSum:
         ("on_delete", "stays", "note"),
         [
             ("retain", True, ""),
-            ("snapshot", True, "only its last snapshot stays"),
+            ("snapshot", True, "only its final snapshot stays"),
             ("delete", False, ""),
         ],
     )
