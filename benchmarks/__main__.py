@@ -45,7 +45,7 @@ INSTANCES_FOR_64_WORKERS = "fs.inotify.max_user_instances=8192"
 
 
 def main(parts: Sequence[str]) -> None:
-    """Run the benchmarks (default: all), say of each that it was done, and print the table.
+    """Run the benchmarks (default: all), report each one's completion, and print the table.
 
     Exit with 1 if a target is missed that must hold on any machine.
     """
@@ -67,9 +67,9 @@ def main(parts: Sequence[str]) -> None:
 
 
 def start_rows() -> Iterable[Row]:
-    """Measure cold starts beside the imports alone, and beside a program with one model.
+    """Measure cold starts against the imports alone and against a program with one model.
 
-    The imports alone load no models: these come when a program first uses one.
+    The imports alone load no models: these are loaded when a program first uses one.
     """
     floors = {
         "imports": _command(str(BIN / "python"), "-c", "import pydantic, yaml"),
@@ -90,9 +90,9 @@ def start_rows() -> Iterable[Row]:
 
 
 def synth_rows() -> Iterable[Row]:
-    """Measure `cdk synth` with and without the nag pack beside an app that has nothing.
+    """Measure `cdk synth` with and without the nag pack against an empty app.
 
-    Nothing is kept but for what takes it, as everybody's second synthesis of the same files does.
+    Nothing is cached, except in the run that measures a second synthesis of the same files.
     """
     python = str(BIN / "python")
     with tempfile.TemporaryDirectory() as folder:
@@ -117,7 +117,7 @@ def synth_rows() -> Iterable[Row]:
 
 
 def status_rows() -> Iterable[Row]:
-    """Measure `slurmpod status` and `slurmpod why` of large clusters beside few nodes."""
+    """Measure `slurmpod status` and `slurmpod why` of large clusters against few nodes."""
     yield _beside_few("status", "5000")
     yield _beside_few("why", "1000")
 
@@ -148,21 +148,21 @@ def rehearsal_rows() -> Iterable[Row]:
 
 
 def cluster_rows() -> Iterable[Row]:
-    """Measure clusters of real nodes beside Slurm alone; the largest needs many inotify watches."""
+    """Measure clusters of real nodes against Slurm alone; large ones need many inotify watches."""
     subprocess.run(["sysctl", "--quiet", "--write", INSTANCES_FOR_64_WORKERS], check=True)
     with _lab() as lab:
         yield from bring_up_rows(lab)
 
 
 def power_cut_rows() -> Iterable[Row]:
-    """Measure how long a training stands still after a power cut, and each part of that."""
+    """Measure how long training stops after a power cut, and each part of that time."""
     with _lab() as lab:
         yield from recovery_rows(lab)
 
 
 @contextmanager
 def _lab() -> Iterator[HyperPodLab]:
-    """Start nodes of the image on which steps are resumed in place."""
+    """Start nodes of the image on which steps resume in place."""
     with (
         tempfile.TemporaryDirectory() as folder,
         HyperPodLab(

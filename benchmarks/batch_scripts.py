@@ -1,7 +1,7 @@
-"""Batch scripts by the thousand, with values that sbatch takes and others that it refuses.
+"""Thousands of batch scripts, with values that sbatch accepts and others that it rejects.
 
-A seed gives the same scripts each time. Every option of sbatch whose values have a known form is
-among them, and the options that ask for something by its name.
+A seed always gives the same scripts. They cover every option of sbatch whose values have a known
+format, and the options that request something by name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BY_KIND: Mapping[str, tuple[str, ...]] = {
     "task-gpus": GPUS,
     "gres": ("gpu:1", "gpu:8", "gpu:9", "gpu:h100:1", "none", "gpu", "gpu:0", "gpu=2"),
 }
-"""Values of each kind of the table of options: ones that nodes have, and ones beyond any node."""
+"""Values for each kind in the table of options: some that nodes have, and some beyond any node."""
 
 NONSENSE: Mapping[str, tuple[str, ...]] = {
     "positive": ("0", "-1", "x", "1.5", "2k"),
@@ -49,7 +49,7 @@ NONSENSE: Mapping[str, tuple[str, ...]] = {
     "gres": ("foo:1", "gpu:x", "gpu:-1"),
     "choice": ("x",),
 }
-"""Values that sbatch mostly refuses at sight."""
+"""Values that sbatch usually rejects immediately."""
 
 BY_NAME: Mapping[str, tuple[str, ...]] = {
     "constraint": ("h100", "gpu", "a&b"),
@@ -62,7 +62,7 @@ BY_NAME: Mapping[str, tuple[str, ...]] = {
     "switches": ("1", "1@10:00"),
     "extra-node-info": ("1", "2", "1:2", "2:2:1", "*:2", "*:*:1", "2:48", "1:4:2"),
 }
-"""Values of options that take any text."""
+"""Values of options that accept any text."""
 
 WITHOUT_VALUE = ("hold", "requeue", "no-requeue", "overcommit", "oversubscribe", "contiguous")
 PARTITIONS = ("cpu", "cpu", "p5", "p5", "dev", "big", "cpu,p5", "p5,cpu", "nosuch")
@@ -88,8 +88,8 @@ ODDS_OF_NONSENSE = 15
 
 
 def batch_scripts(count: int, seed: int) -> Iterator[str]:
-    """Yield so many scripts; fewer of them are the first ones of more."""
-    choice = random.Random(seed)  # noqa: S311  # the same ones each time
+    """Yield `count` scripts; a smaller count yields the first ones of a larger count."""
+    choice = random.Random(seed)  # noqa: S311  # reproducible
     options = _options()
     for _ in range(count):
         words = (
@@ -106,7 +106,7 @@ def batch_scripts(count: int, seed: int) -> Iterator[str]:
 
 
 def _options() -> dict[str, KnownOption]:
-    """Return the options of which there are values here."""
+    """Return the options that have values here."""
     return {
         name: option
         for name, option in options_of("sbatch").items()
@@ -122,7 +122,7 @@ def _account_and_qos(choice: random.Random) -> Iterator[str]:
 
 
 def _written(option: KnownOption, choice: random.Random) -> str:
-    """Return an option with a value, in one of the forms in which people write it."""
+    """Return an option with a value, in one of its usual spellings."""
     if option.argument("sbatch") == "none":
         return f"--{option.name}"
     if option.argument("sbatch") == "optional" and choice.random() < 1 / 2:

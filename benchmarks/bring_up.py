@@ -1,6 +1,6 @@
-"""From nothing to a cluster whose workers are all idle: with our lifecycle scripts, and without.
+"""Creation of a cluster until all workers are idle: with our lifecycle scripts, and without.
 
-Both sides have the same nodes, image, munge key and slurm.conf, and take turns.
+Both sides have the same nodes, image, munge key and slurm.conf, and alternate.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from slurmpod.rehearsal.nodes.sandbox import Door
 from tests.nodes.hyperpod_lab import HyperPodLab
 
 RUNS = {2: 3, 16: 3, 64: 1}
-"""How often clusters with so many workers are made, on each side."""
+"""The number of clusters per side, by number of workers."""
 
 
 @dataclass(frozen=True)
 class BringUp:
-    """The creation of one cluster: its seconds, connections that left it, and seconds of steps."""
+    """The creation of one cluster: its seconds, outgoing connections, and seconds of steps."""
 
     seconds: float
     connections: int
@@ -33,7 +33,7 @@ class BringUp:
 
 
 def bring_up_rows(lab: HyperPodLab, runs: Mapping[int, int] = RUNS) -> Iterable[Row]:
-    """Make clusters of every size, in turn with and without our scripts."""
+    """Create clusters of every size, alternating with and without our scripts."""
     largest = max(runs)
     for workers in runs:
         bare, ours = [], []
@@ -63,7 +63,7 @@ def _step_rows(steps: Mapping[str, Sequence[float]]) -> Iterable[Row]:
 
 
 def _bring_up(lab: HyperPodLab, workers: int, files: Mapping[str, str]) -> BringUp:
-    """Make a cluster, measure that, and take it away again."""
+    """Create a cluster, measure that, and delete it."""
     uri = upload(lab, files)
     with _connections() as connections:
         started = time.monotonic()
@@ -79,9 +79,9 @@ def _bring_up(lab: HyperPodLab, workers: int, files: Mapping[str, str]) -> Bring
 
 @contextmanager
 def _connections() -> Iterator[list[None]]:
-    """Count what nodes connect to outside of their network; all that there is, is AWS."""
+    """Count the nodes' connections to targets outside of their network: all of them are AWS."""
     made: list[None] = []
-    connect = Door._connect  # noqa: SLF001  # nobody else needs to be told
+    connect = Door._connect  # noqa: SLF001  # there is no public hook
 
     def counted(door: Door, inside: Any) -> None:
         made.append(None)

@@ -1,4 +1,4 @@
-"""Clusters of real nodes to measure: with our lifecycle scripts, or with Slurm and nothing else."""
+"""Clusters of real nodes to measure: with our lifecycle scripts, or with Slurm only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ cluster:
     - {{name: head, role: controller, instance_type: ml.m5.large}}
     - {{name: cpu, role: worker, instance_type: ml.m5.large, count: {workers}, partition: cpu}}
 """
-"""Every option is at its default."""
+"""An environment with every option at its default."""
 
 START_SLURM = """\
 #!/bin/bash
@@ -39,7 +39,7 @@ else
     until systemctl enable --quiet --now slurmd; do sleep 0.5; done
 fi
 """
-"""All that has to be done for Slurm, and nothing else."""
+"""A script that does the minimum for Slurm."""
 
 PARAMETERS = "provisioning_parameters.json"
 
@@ -61,7 +61,7 @@ def upload(lab: HyperPodLab, files: Mapping[str, str]) -> str:
 
 
 def make(lab: HyperPodLab, workers: int, uri: str, **more: Any) -> str:
-    """Make a cluster, wait until all its workers are idle, and return its name."""
+    """Create a cluster, wait until all its workers are idle, and return its name."""
     name = f"bench-{time.monotonic_ns()}"
     cluster = lab.create(name, [_group("head", uri, 1), _group("cpu", uri, workers)], **more)
     if cluster.get("FailureMessage"):
@@ -73,7 +73,7 @@ def make(lab: HyperPodLab, workers: int, uri: str, **more: Any) -> str:
 
 
 def reports(lab: HyperPodLab, name: str) -> Iterator[Any]:
-    """Yield the report that each node's scripts have left in CloudWatch Logs."""
+    """Yield the reports that the nodes' scripts have left in CloudWatch Logs."""
     cluster_id = lab.aws.sagemaker.describe_cluster(ClusterName=name)["ClusterArn"][-12:]
     group = f"/aws/sagemaker/Clusters/{name}/{cluster_id}"
     pages = lab.aws.logs.get_paginator("describe_log_streams").paginate(logGroupName=group)

@@ -1,4 +1,4 @@
-"""How many broken states `slurmpod why` names rightly, wrongly and not at all."""
+"""How many broken states `slurmpod why` diagnoses correctly, wrongly and not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TARGET = "95 % right, none wrong"
 
 
 def diagnosis_rows() -> Iterable[Row]:
-    """Ask `why` of each state at each of its moments, and say which it did not name rightly."""
+    """Run `why` on each state at each of its moments, and print those that it did not diagnose."""
     counts: Counter[Verdict] = Counter()
     began = time.perf_counter()
     for state in states():
@@ -23,7 +23,7 @@ def diagnosis_rows() -> Iterable[Row]:
         counts[verdict] += 1
         if verdict is not Verdict.RIGHT:
             named = f"{state.name}, {state.moment}: {verdict}: {story.cause.says}"
-            print(named, file=sys.stderr)  # noqa: T201  # a program of its own
+            print(named, file=sys.stderr)  # noqa: T201  # a command-line program
     seconds = (time.perf_counter() - began) / counts.total()
     figures = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
     yield Row(f"why: {counts.total()} states: {figures}", seconds, target=TARGET)

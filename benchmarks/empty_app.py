@@ -1,4 +1,4 @@
-"""The floor of every synthesis: an app with one stack that has one resource that does nothing."""
+"""The floor of every synthesis: an app with one stack that has one placeholder resource."""
 
 from aws_cdk import App, CfnWaitConditionHandle, Stack
 

@@ -1,6 +1,6 @@
-"""Growth of time and memory: with the groups of an environment, with environments in a folder.
+"""Growth of time and memory with the groups of an environment and the environments of a folder.
 
-No worse than linear: N times as much may take N times as long, start-up included.
+At most linear: N times as much may take N times as long, start-up included.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import yaml
 from benchmarks.measure import Command, Cost, Row, medians
 
 WORKER_GROUPS = (1, 10, 98)
-"""With controller and login group, the last is the most that a cluster can have."""
+"""Numbers of worker groups; with controller and login group, the last is a cluster's maximum."""
 
 ENVIRONMENTS = 50
 RUNS = 9

@@ -1,9 +1,8 @@
-"""Runs one command and reports what it took: started on its own, for it must be small.
+"""Runs one command and reports its time and memory; a separate process, because it must be small.
 
-Linux counts into a process's largest resident set that of the process which started it, up to the
-moment of exec: started from a program that has the CDK loaded, every command seems at least as
-large as that. This file imports next to nothing and runs with `python -I -S`, so that what it
-starts is measured beyond some 10 MiB.
+Linux counts into a process's largest resident set that of its parent until exec: started from a
+program that has the CDK loaded, every command seems at least as large as that. This file imports
+almost nothing and runs with `python -I -S`, so that usage above some 10 MiB is measured correctly.
 
 Its arguments: the number of an open file descriptor for the report, then the command. The report is
 `seconds kibibytes`; the exit status is the command's.
@@ -17,7 +16,7 @@ import time
 
 
 def main() -> int:
-    """Run the command of this process's arguments, and report its wall time and memory."""
+    """Run the command in this process's arguments, and report its wall time and memory."""
     report, *command = sys.argv[1:]
     started = time.perf_counter()
     pid = os.posix_spawnp(

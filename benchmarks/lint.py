@@ -30,11 +30,11 @@ SEED = 1
 SHOWN = 20
 TARGET = "no disagreement"
 ONLY_THERE = {"nodelist": r"^ip-", "exclude": r"^ip-", "dependency": r":[0-9]"}
-"""Values that name nodes or jobs, of which the cluster alone knows whether they are there."""
+"""Patterns of names of nodes or jobs, whose existence only the cluster knows."""
 
 
 class Outcome(StrEnum):
-    """How the linter's verdict relates to that of sbatch."""
+    """The linter's verdict relative to that of sbatch."""
 
     AGREE = "agree"
     MISSED = "missed refusal"
@@ -43,7 +43,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Comparison:
-    """A script, what sbatch says of it, and why the linter would have sbatch refuse it."""
+    """A script, sbatch's output for it, and the reason why the linter expects a rejection."""
 
     script: str
     outcome: Outcome
@@ -68,7 +68,7 @@ def lint_rows() -> Iterable[Row]:
         counts = Counter(each.outcome for each in compared)
         differing = [each for each in compared if each.outcome is not Outcome.AGREE]
         for each in sorted(differing, key=lambda each: each.outcome)[:SHOWN]:
-            print(each, file=sys.stderr)  # noqa: T201  # a program of its own
+            print(each, file=sys.stderr)  # noqa: T201  # a command-line program
         figures = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)
         what = f"job lint beside sbatch {slurm}: {len(scripts)} scripts: {figures}"
         yield Row(what, seconds, target=TARGET, is_missed=bool(differing))
@@ -89,7 +89,7 @@ def compare(
 
 
 def public_scripts() -> Iterator[str]:
-    """Yield the scripts of the linter's tests, but those that need pyxis or name what is there."""
+    """Yield the scripts of the linter's tests, without those that need pyxis or existing files."""
     pyxis = {name for name, option in known_options().items() if option.of == "pyxis"}
     for file in sorted(JOBS.rglob("*.sbatch")):
         text = file.read_bytes().decode()

@@ -1,4 +1,4 @@
-"""Time and memory of whole commands: alternating, so that both sides see the same machine."""
+"""Time and memory of whole commands, alternating so that both sides see the same machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LAUNCHER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.
 
 @dataclass(frozen=True)
 class Command:
-    """A command to measure, where it runs and with which variables."""
+    """A command to measure, with its working directory and variables."""
 
     arguments: Sequence[str]
     folder: Path
@@ -24,7 +24,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one command took: wall time, and the most memory of its largest process."""
+    """The cost of one command: wall time, and the peak memory of its largest process."""
 
     seconds: float
     mebibytes: float
@@ -32,9 +32,9 @@ class Cost:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: what, what it took (medians), against what, and the target.
+    """One line of the table: name, medians, comparison, and target.
 
-    `is_missed` where a target that must hold on any machine does not: the program then fails.
+    `is_missed` if a target that must hold on any machine is missed: the program then fails.
     """
 
     what: str
@@ -47,12 +47,12 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """How many times the floor it took."""
+        """The cost as a multiple of the floor."""
         return self.seconds / self.floor_seconds if self.floor_seconds else None
 
 
 def medians(commands: Mapping[str, Command], *, runs: int) -> dict[str, Cost]:
-    """Run all commands in turn, `runs` times after one for warming up; return the medians."""
+    """Run all commands in turn, `runs` times after one warm-up; return the medians."""
     costs: dict[str, list[Cost]] = {name: [] for name in commands}
     for turn in range(runs + 1):
         for name, command in commands.items():

@@ -1,6 +1,6 @@
-"""The least that a program with a model of pydantic and a YAML file does: the yardstick.
+"""The least that a program with a pydantic model and a YAML file does: the yardstick.
 
-`import pydantic` alone loads none of its models: they come when a program first uses one.
+`import pydantic` alone loads none of its models: they are loaded when a program first uses one.
 """
 
 from __future__ import annotations

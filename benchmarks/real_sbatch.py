@@ -1,8 +1,8 @@
-"""What the real sbatch says of batch scripts on the cluster of an environment.
+"""The real sbatch's verdicts on batch scripts, on the cluster of an environment.
 
-slurmctld of a node image runs in namespaces of its own, with the slurm.conf that HyperPod and the
-lifecycle scripts make of the environment, without slurmd and munge: `sbatch --test-only` needs none
-of them. MariaDB and slurmdbd of the image run beside it.
+slurmctld of a node image runs in separate namespaces, with the slurm.conf that HyperPod and the
+lifecycle scripts write for the environment, without slurmd and munge: `sbatch --test-only` needs
+none of them. MariaDB and slurmdbd of the image run next to it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ OWN: Mapping[str, str] = {
     "SlurmctldPidFile": "/srv/slurmctld.pid",
     **slurm_accounts.OF_SLURM_CONF,
 }
-"""What stands in place of the cluster's own."""
+"""Replacements for the cluster's own settings."""
 
 NAMESPACES = ("unshare", "--mount", "--net", "--uts", "--pid", "--fork", "--kill-child")
 START = """
@@ -76,14 +76,14 @@ TOO_LATE = 124
 
 @dataclass(frozen=True)
 class Answer:
-    """Whether sbatch takes a script, and what it says; it always says something."""
+    """Whether sbatch accepts a script, and its output, which is never empty."""
 
     takes: bool
     said: str
 
 
 def answers(image: Path, resolved: Resolved, scripts: Sequence[str]) -> list[Answer]:
-    """Return what sbatch of a node image says of each script."""
+    """Return the verdict of a node image's sbatch on each script."""
     with tempfile.TemporaryDirectory() as folder:
         _lay_out(Path(folder), resolved, scripts)
         command = [*NAMESPACES, "sh", "-c", START, "sh", str(image), folder]

@@ -1,7 +1,7 @@
-"""Every recipe that CPUs run, as a user's job on two rehearsed nodes, and what each one said.
+"""Every recipe that runs on CPUs, as a user's job on two rehearsed nodes, with its output.
 
 PyTorch comes from wheels in the environment's bucket, which the job of `slurmpod job venv`
-installs; all others run with that Python. Models are small, as most of the time goes to starting.
+installs; all other recipes run with that Python. Models are small, as most of the time is start-up.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SMALL_TRAINING = "--width=32 --depth=2 --batch=8 --steps=60 --save-every=20"
 
 @dataclass(frozen=True)
 class Measured:
-    """A recipe, with what is chosen for it and given to its job, and the line that it ends with."""
+    """A recipe, with its options, the arguments of its job, and the expected last line."""
 
     recipe: str
     chosen: str
@@ -83,8 +83,8 @@ ALL = (
     ),
     Measured("own-program", "", r"ip-[0-9-]+", "--no-python hostname"),
 )
-"""Others are rendered for accelerators alone, smp2-llama and trn1-llama2-7b; or are too large for
-this machine: pretrain."""
+"""The others are only rendered: smp2-llama and trn1-llama2-7b need accelerators; pretrain is too
+large for this machine."""
 
 
 def recipe_rows() -> Iterable[Row]:
@@ -99,7 +99,7 @@ def recipe_rows() -> Iterable[Row]:
 
 
 def _with_pytorch(lab: HyperPodLab, folder: Path) -> Row:
-    """Install PyTorch as a user does, for the Python that the wheels at hand are for."""
+    """Install PyTorch as a user does, for the Python version of the available wheels."""
     fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:"]
     wheels = ["--dest", str(folder / "wheels"), "--requirement", str(REQUIREMENTS)]
     subprocess.run([*fetch, *wheels], check=True)
@@ -119,7 +119,7 @@ def _with_pytorch(lab: HyperPodLab, folder: Path) -> Row:
 def _measured(lab: HyperPodLab, folder: Path, each: Measured) -> Row:
     (folder / "chosen.yaml").write_text(f"{each.chosen}\n")
     options = ("--parameters", str(folder / "chosen.yaml")) if each.chosen else ()
-    with redirect_stdout(sys.stderr):  # the table alone is printed
+    with redirect_stdout(sys.stderr):  # only the table is printed
         out = bring(lab, folder, each.recipe, *options)
     begun = time.monotonic()
     job = _submitted(lab, out, each)
@@ -132,7 +132,7 @@ def _measured(lab: HyperPodLab, folder: Path, each: Measured) -> Row:
 
 
 def _submitted(lab: HyperPodLab, out: Path, each: Measured) -> SubmittedJob:
-    """Submit a job as its recipe says; return the last one where there are several."""
+    """Submit a job as its recipe says; return the last one if there are several."""
     head, place = lab.shell(NAME, "head"), f"/fsx/ubuntu/{each.recipe}"
     with_array = (out / "submit.sh").exists()
     program = (

@@ -1,11 +1,11 @@
-"""From a worker's power cut to the next step of the training that it took part in.
+"""The time from a worker's power cut to the next step of its training.
 
-With `srun --auto-resume=1`, HyperPod replaces the node and the step goes on in the same job (in a
+With `srun --auto-resume=1`, HyperPod replaces the node and the step continues in the same job (in a
 rehearsal where nodes return by themselves: docs/resume.md). Slurm alone, with HyperPod's settings,
 waits for SlurmdTimeout and requeues the job onto a spare node.
 
-The parts of the first are what the platform noted in its journal; those of the second are Slurm's
-accounting records, in whole seconds.
+The parts of the first are from the platform's journal; those of the second are Slurm's accounting
+records, in whole seconds.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ while sleep 0.1; do
     [ $((step % 50)) != 0 ] || {{{{ echo $step >checkpoint.new && mv checkpoint.new checkpoint; }}}}
 done'
 """
-"""A training in ten steps a second, which saves every fifty: how long a step takes is no matter."""
+"""A training with ten steps a second that saves every fifty; the length of a step does not
+matter."""
 
 
 @dataclass(frozen=True)
 class PowerCut:
-    """A worker that lost its power below a job, and when: in the clock of journals, and of logs."""
+    """A worker whose power was cut during a job, and when, by the clocks of journals and logs."""
 
     lab: HyperPodLab
     head: Shell
@@ -60,9 +61,9 @@ class PowerCut:
 
 @dataclass(frozen=True)
 class Recovery:
-    """How long nothing was trained, and how many steps were trained twice.
+    """How long training stopped, and how many steps were repeated.
 
-    `until` is when each part of it was over, in seconds since the power cut.
+    `until` is when each part ended, in seconds since the power cut.
     """
 
     seconds: float
@@ -71,7 +72,7 @@ class Recovery:
 
 
 def recovery_rows(lab: HyperPodLab) -> Iterable[Row]:
-    """Cut the power of a worker of two clusters, one after the other."""
+    """Cut the power of a worker in two clusters, one after the other."""
     resumed = _recovery(
         lab, workers=2, option="--auto-resume=1", recovery="Automatic", parts=_parts_of_platform
     )
@@ -99,13 +100,13 @@ NOTES = {
     "lifecycle scripts run": "lifecycle scripts succeeded",
     "slurmd registered": "is in service again",
 }
-"""How the journal's notes about a node begin when a part is over."""
+"""The beginnings of the journal's entries about a node at the end of each part."""
 
 STARTED = "started at "
 
 
 def _parts_of_platform(cut: PowerCut) -> dict[str, float]:
-    """Return when the platform noted the end of each part."""
+    """Return when the platform recorded the end of each part."""
     until: dict[str, float] = {}
     for event in JournalReader(cut.lab.folder).new_events():
         if event.at_seconds < cut.monotonic or not event.subject.endswith(cut.worker):
@@ -117,7 +118,7 @@ def _parts_of_platform(cut: PowerCut) -> dict[str, float]:
 
 
 def _parts_of_slurm(cut: PowerCut) -> dict[str, float]:
-    """Return when Slurm took the node for down, and when it started the job again."""
+    """Return when Slurm marked the node as down, and when it restarted the job."""
     command = ["sacct", "--duplicates", "--allocations", "--noheader", "--parsable2"]
     records = cut.head.run([*command, "--format=Start,End", f"--jobs={cut.job}"]).splitlines()
     (_, down), (started, _) = (record.split("|") for record in records)
@@ -129,7 +130,7 @@ def _parts_of_slurm(cut: PowerCut) -> dict[str, float]:
 
 
 def _seconds(time_of_slurm: str) -> float:
-    """Return a time as nodes write it, whose zone is UTC."""
+    """Return a time in the format of nodes, whose zone is UTC."""
     return datetime.fromisoformat(time_of_slurm).replace(tzinfo=UTC).timestamp()
 
 
@@ -163,7 +164,7 @@ def _recovery(
 
 
 def _last_start(head: Shell) -> float:
-    """Return when the present life of the training began."""
+    """Return when the current run of the training began."""
     lines = [line for line in _log(head).splitlines() if line.startswith(STARTED)]
     return float(lines[-1].removeprefix(STARTED))
 
@@ -173,13 +174,13 @@ def _log(head: Shell) -> str:
 
 
 def _beginnings(head: Shell) -> list[int]:
-    """Return after which step each life of the training began."""
+    """Return after which step each run of the training began."""
     lines = _log(head).splitlines()
     return [int(line.rpartition(" ")[2]) for line in lines if line.startswith("begins after ")]
 
 
 def _last_step(head: Shell) -> int:
-    """Return the last step of the present life; 0 before its first one."""
+    """Return the last step of the current run; 0 before its first one."""
     return next(reversed(_steps(_log(head).rpartition("begins after")[2])), 0)
 
 

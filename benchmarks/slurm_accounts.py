@@ -1,8 +1,8 @@
-"""Slurm's accounting database beside the bare slurmctld: who may use which account and QOS.
+"""Slurm's accounting database for the bare slurmctld: which accounts and QOS may be used.
 
-The lifecycle scripts' own plans say what sacctmgr is told, so that accounts and QOS are those of a
-cluster. The one who calls sbatch is in all accounts: limits of users are not compared. The account
-of jobs that name none is one that most partitions allow.
+The lifecycle scripts' own plans provide the sacctmgr commands, so that accounts and QOS are those
+of a cluster. The user who calls sbatch is in all accounts: limits of users are not compared. The
+account of jobs that name none is one that most partitions allow.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from slurmpod_lifecycle.settings import Account
 from slurmpod_lifecycle.steps.associations import NEW_QOS, account_plan, qos_plan, user_plan
 
 CALLER = "daemon"
-"""The user who calls sbatch: of the image's users one that Slurm 26.05 knows, unlike `nobody`."""
+"""The user who calls sbatch: one of the image's users that Slurm 26.05 knows, unlike `nobody`."""
 
 OF_SLURM_CONF: Mapping[str, str] = {
     "AccountingStorageType": "accounting_storage/slurmdbd",
@@ -43,7 +43,7 @@ slurmdbd -D 2>/srv/slurmdbd.err &
 until_it_is_up sh -c 'sacctmgr ping | grep -q UP'
 sh -e /srv/accounts >&2 || exit 1
 """
-"""What a shell does to start both; `until_it_is_up` waits for a command to succeed."""
+"""The shell commands that start both; `until_it_is_up` waits for a command to succeed."""
 
 
 def accounts(resolved: Resolved) -> str:

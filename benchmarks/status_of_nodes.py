@@ -1,7 +1,7 @@
 """`slurmpod status` without AWS's time: `python -m benchmarks.status_of_nodes COUNT`.
 
-AWS and the controller answer at once, as in its tests; every node is drained for another reason, so
-that none can be folded.
+AWS and the controller answer at once, as in its tests; every node is drained for a different
+reason, so that no lines are folded.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """`slurmpod why` of all nodes without AWS's time: `python -m benchmarks.why_of_nodes COUNT`.
 
-AWS and all nodes answer at once, as in its tests; every node is drained for another reason, so that
-none can be folded.
+AWS and all nodes answer at once, as in its tests; every node is drained for a different reason, so
+that no lines are folded.
 """
 
 import sys

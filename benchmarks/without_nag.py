@@ -1,6 +1,6 @@
 """The app of one environment without the cdk-nag review: `python -m benchmarks.without_nag FILE`.
 
-Beside the real app it shows what the review costs, and alone how synthesis grows.
+Compared with the real app it shows the cost of the review; alone it shows how synthesis grows.
 """
 
 import json

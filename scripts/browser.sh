@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs Chromium from Debian, in which tests look at pages, where there is none. Who may not
-# install it is told, and goes on: those tests are skipped, but not in CI.
+# Installs Chromium from Debian for tests of pages, unless it is installed. Without the permission to
+# install it prints a message and succeeds: those tests are skipped, except in CI.
 set -euo pipefail
 
 if command -v chromium >/dev/null; then

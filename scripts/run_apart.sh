@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs a program from a virtual environment of its own, such as `run_apart.sh checkov --version`:
-# the packages pinned in requirements-PROGRAM.txt do not fit together with ours, or are large and
-# seldom needed. Makes that environment when it is missing or the pins have changed.
+# Runs a program from a separate virtual environment, such as `run_apart.sh checkov --version`:
+# the packages pinned in requirements-PROGRAM.txt conflict with ours, or are large and
+# rarely needed. Creates the environment if it is missing or the pins have changed.
 set -euo pipefail
 PROJECT=$(cd "$(dirname "$0")/.." && pwd)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing into the checkout: the virtual environment with all pinned packages (Node
-# among them) and the CDK command line. Does nothing when nothing has changed since the last run.
-# `setup.sh python` only makes sure that there is a Python which makes virtual environments.
+# Installs missing parts into the checkout: the virtual environment with all pinned packages (Node
+# among them) and the CDK command line. Does nothing if nothing has changed since the last run.
+# `setup.sh python` only ensures that there is a Python that can create virtual environments.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,14 +25,14 @@ main() {
     mkdir -p "$LOGS"
     rm -f "$STAMP"
     step packages "Python packages installed" \
-        "make sure that this machine reaches the Python package index, and repeat"
+        "check that this machine reaches the Python package index, and repeat"
     step compile "Python packages compiled" "rm -rf .venv, and repeat"
     step command_line "CDK command line installed" \
-        "make sure that this machine reaches the npm registry, and repeat"
+        "check that this machine reaches the npm registry, and repeat"
     echo "$wanted" >"$STAMP"
 }
 
-# Runs a function, with all that it prints in a log, and says how long it took; or how it failed.
+# Runs a function with its output in a log, and prints how long it took or how it failed.
 step() {
     local function=$1 title=$2 fix=$3 log=$LOGS/$1.log started=$SECONDS
     if "$function" >"$log" 2>&1 </dev/null; then
@@ -41,28 +41,28 @@ step() {
     fi
     printf '✗ %s: failed; %s ends with:\n' "$title" "$log" >&2
     tail -n "$LINES_SHOWN" "$log" >&2
-    stop "not all is installed" "$fix"
+    stop "the installation is incomplete" "$fix"
 }
 
 packages() {
     create_virtual_environment && { with_uv || with_pip; }
 }
 
-# uv needs a twelfth of the processor that pip needs.
+# uv needs a twelfth of pip's processor time.
 with_uv() {
     .venv/bin/python -m pip install --quiet "$(grep '^uv==' requirements-dev.txt)" &&
         .venv/bin/python -m tools.uv pip install --requirement requirements-dev.txt &&
         .venv/bin/python -m tools.uv pip install --no-deps --editable .
 }
 
-# There are platforms for which uv is not built, and indexes that only pip can log in to.
+# uv is not built for some platforms, and only pip can log in to some indexes.
 with_pip() {
     echo "setup: uv cannot install the packages ($LOGS/packages.log): pip does, in a minute or two" >&3
     .venv/bin/python -m pip install --quiet --requirement requirements-dev.txt &&
         .venv/bin/python -m pip install --quiet --no-deps --editable .
 }
 
-# Where Python may not write, start-up is slow. What is seldom imported would take longer than it saves.
+# Without bytecode start-up is slow. Compiling rarely imported modules would take longer than it saves.
 compile() {
     local imported packages
     imported=$(grep -rhoE --include='*.py' 'aws_[a-z0-9_]+' stacks | sort -u | paste -sd '|' -)
@@ -86,7 +86,7 @@ require_python() {
     fi
 }
 
-# What decides about the content of .venv and node_modules.
+# The inputs that determine the contents of .venv and node_modules.
 fingerprint() {
     cat requirements-dev.txt pyproject.toml package-lock.json scripts/setup.sh tools/uv.py \
         <("$PYTHON" --version) <(pwd) |
@@ -100,10 +100,10 @@ create_virtual_environment() {
     fi
     rm -rf .venv &&
         "$PYTHON" -m venv .venv &&
-        pwd >.venv/.made-at # its scripts name this folder: moved elsewhere, it is made again
+        pwd >.venv/.made-at # its scripts contain this path: a moved one is created again
 }
 
-# Debian and Ubuntu leave the module that makes virtual environments to a package of its own.
+# Debian and Ubuntu have the module for virtual environments in a separate package.
 require_venv() {
     local package
     if "$PYTHON" -c 'import ensurepip' 2>/dev/null; then
@@ -123,6 +123,6 @@ stop() {
     exit 4
 }
 
-trap 'exit 130' INT # also where what was interrupted ends with an error: pip must not follow uv then
+trap 'exit 130' INT # even if the interrupted command fails: pip must not run after uv then
 exec 3>&2
 main "$@"

@@ -119,8 +119,8 @@ def test_a_step_that_fails_shows_the_end_of_its_log_and_a_fix(checkout: Checkout
         "✗ Python packages installed: failed; build/setup/packages.log ends with:",
         "no such host",
         "no such host",
-        "setup: not all is installed",
-        "  fix: make sure that this machine reaches the Python package index, and repeat",
+        "setup: the installation is incomplete",
+        "  fix: check that this machine reaches the Python package index, and repeat",
     ]
     assert not any(call.startswith("npm") for call in checkout.new_calls())
     assert checkout.set_up()[0] == 0
