@@ -1,7 +1,7 @@
-"""Stops this notebook instance once nobody has used it for a while: it costs as long as it runs.
+"""Stops this notebook instance after a period without use, as it is billed while it runs.
 
-Jupyter says when kernels and terminals last did something. Where it does not answer, nobody knows,
-and the instance goes on.
+Jupyter reports the last activity of kernels and terminals. If it does not answer, the activity is
+unknown and the instance keeps running.
 """
 
 import argparse
@@ -20,7 +20,7 @@ IDLE = "idle"
 
 
 def main() -> int:
-    """Look once; return an exit code for systemd."""
+    """Check once; return an exit code for systemd."""
     options = arguments()
     try:
         sessions = ask(options.jupyter, "sessions")
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def arguments() -> argparse.Namespace:
-    """Return what the unit says."""
+    """Return the options from the unit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=int, required=True)
     parser.add_argument("--name", required=True)
@@ -49,13 +49,13 @@ def arguments() -> argparse.Namespace:
 
 
 def ask(jupyter: str, what: str) -> list:
-    """Ask Jupyter on this machine, whose certificate is its own; a server may have no terminals."""
+    """Query Jupyter here, which has a self-signed certificate; terminals may be disabled."""
     unchecked = ssl.create_default_context()
     unchecked.check_hostname = False
     unchecked.verify_mode = ssl.CERT_NONE
     url = f"{jupyter}/api/{what}"
     try:
-        with urllib.request.urlopen(url, timeout=30, context=unchecked) as answer:  # noqa: S310  # ours
+        with urllib.request.urlopen(url, timeout=30, context=unchecked) as answer:  # noqa: S310  # a local address
             return json.load(answer)
     except urllib.error.HTTPError as error:
         if error.code != NOT_FOUND:
@@ -64,7 +64,7 @@ def ask(jupyter: str, what: str) -> list:
 
 
 def idle_minutes(sessions: list, terminals: list, since: float) -> float:
-    """Return for how long nothing was done; 0 while a kernel computes."""
+    """Return how long the instance was idle; 0 while a kernel is busy."""
     kernels = [each["kernel"] for each in sessions if each.get("kernel")]
     if any(each["execution_state"] != IDLE for each in kernels):
         return 0
@@ -73,7 +73,7 @@ def idle_minutes(sessions: list, terminals: list, since: float) -> float:
 
 
 def seconds(moment: str) -> float:
-    """Return a moment such as 2026-11-24T13:40:00.000000Z as seconds since 1970."""
+    """Return a time such as 2026-11-24T13:40:00.000000Z as seconds since 1970."""
     return datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp()
 
 

@@ -1,7 +1,7 @@
-"""Start a program as deepspeed and composer do: with what they set beside torchrun's variables.
+"""Start a program as deepspeed and composer do, with their variables in addition to torchrun's.
 
-Arguments: a Python program, or -m and a module, and what is given to it. --local-rank before them
-passes on the process's place on its node, as deepspeed does.
+Arguments: a Python program, or -m and a module, followed by its arguments. --local-rank before them
+passes the process's local rank, as deepspeed does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def command(words: list[str]) -> list[str]:
 
 
 def variables() -> dict[str, str]:
-    """Return what both launchers set, of which torchrun sets only others."""
+    """Return the variables that both launchers set and torchrun does not."""
     node, here = os.environ["GROUP_RANK"], os.environ["LOCAL_WORLD_SIZE"]
     nodes = str(int(os.environ["WORLD_SIZE"]) // int(here))
     return {"NODE_RANK": node, "CROSS_RANK": node, "CROSS_SIZE": nodes, "LOCAL_SIZE": here}

@@ -1,8 +1,8 @@
 """BERT, cut into stages, and made-up texts for it.
 
 The shape is that of "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al. 2018),
-which learns to fill in masked tokens; whether one sentence follows another is left out, as later
-models do, and the tables for tokens and for scores are two, as they lie in different stages.
+trained to fill in masked tokens. Next-sentence prediction is left out, as in later models, and the
+tables for tokens and for scores are separate, as they are in different stages.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from torch.nn import functional
 
 MASKED = 0.15
 MASK = 0
-"""The token that stands for one that is to be filled in."""
+"""The token that replaces a masked one."""
 UNSEEN = -100
-"""What cross_entropy passes over."""
+"""The label that cross_entropy ignores."""
 DEVIATION = 0.02
-"""Standard deviation of the first weights."""
+"""Standard deviation of the initial weights."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How large a BERT is."""
+    """The size of a BERT."""
 
     layers: int
     width: int
@@ -36,9 +36,9 @@ class Shape:
 
 
 class Bert(nn.Module):
-    """Some layers of a BERT, under their own numbers; the first and the last bring their ends.
+    """Some layers of a BERT, under their own numbers; the first and the last include their ends.
 
-    The first weights of each part follow from the seed and its number, whoever has it.
+    The initial weights of each part depend only on the seed and its number, not on the process.
     """
 
     def __init__(self, shape: Shape, layers: Iterable[int], seed: int) -> None:
@@ -53,14 +53,14 @@ class Bert(nn.Module):
                 self.end = _seeded(End(shape), seed + 1 + shape.layers)
 
     def stage(self, layers: range) -> nn.Sequential:
-        """Return some of the layers, as what comes one after the other."""
+        """Return some of the layers, as an ordered sequence."""
         beginning = [self.beginning] if 0 in layers else []
         end = [self.end] if self._last in layers else []
         return nn.Sequential(*beginning, *(self.layers[str(each)] for each in layers), *end)
 
 
 class Beginning(nn.Module):
-    """Gives each token its values, and each place."""
+    """The embeddings of tokens and positions."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -70,13 +70,13 @@ class Beginning(nn.Module):
         self.dropout = nn.Dropout(shape.dropout)
 
     def forward(self, texts: torch.Tensor) -> torch.Tensor:
-        """Return the values of each token of each text."""
+        """Return the embeddings of each token of each text."""
         places = torch.arange(texts.shape[1], device=texts.device)
         return self.dropout(self.norm(self.tokens(texts) + self.places(places)))
 
 
 class End(nn.Module):
-    """Returns a score for each token, for each place of each text."""
+    """Returns a score for each token at each place of each text."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -90,21 +90,21 @@ class End(nn.Module):
 
 
 def mean_loss(scores: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    """Return the mean over all masked tokens, of which each text has as many."""
+    """Return the mean over all masked tokens; every text has the same number of them."""
     return functional.cross_entropy(scores.flatten(0, 1), wanted.flatten(), ignore_index=UNSEEN)
 
 
 def texts(first: int, count: int, shape: Shape) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return texts `first` to `first + count - 1` with masks, and what is behind these.
+    """Return texts `first` to `first + count - 1` with masks, and the masked tokens.
 
-    A text follows from its number alone.
+    A text depends on its number alone.
     """
     found = [_text(number, shape) for number in range(first, first + count)]
     return torch.stack([seen for seen, _ in found]), torch.stack([wanted for _, wanted in found])
 
 
 def _text(number: int, shape: Shape) -> tuple[torch.Tensor, torch.Tensor]:
-    """Count from a random token on, in random steps."""
+    """Count from a random token in random steps."""
     random = torch.Generator().manual_seed(number)
     start, stride = torch.randint(shape.vocabulary - 1, (2,), generator=random)
     text = 1 + (start + stride * torch.arange(shape.sequence)) % (shape.vocabulary - 1)

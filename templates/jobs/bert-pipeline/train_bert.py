@@ -1,8 +1,8 @@
-"""Train BERT in pipelines: each process has some stages, and hands on what it computes.
+"""Train BERT in pipelines: each process has some stages and passes its results on.
 
-Before the first step every process also computes its pipeline's batch alone, with all of the model.
-Where loss or gradients of its stages are others, the program ends with status 1. A checkpoint knows
-nothing of stages and processes: other ones go on from it.
+Before the first step every process also computes its pipeline's batch alone, with the whole model.
+If loss or gradients of its stages differ, the program exits with status 1. A checkpoint does not
+depend on stages and processes: any others can resume from it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Pipeline:
         self._schedule = ScheduleInterleaved1F1B(stages, options.microbatches, loss_fn=mean_loss)
 
     def pass_through(self, first: int) -> float:
-        """Let this pipeline's share of the samples from `first` on pass, forward and backward.
+        """Run this pipeline's share of the samples from `first` on, forward and backward.
 
         Returns the mean loss of the share; gradients are means of it, too.
         """
@@ -68,7 +68,7 @@ class Pipeline:
         return seen.to(self.device), wanted.to(self.device)
 
     def share_gradients(self) -> float:
-        """Make gradients those of all pipelines' samples; return their norm over all stages."""
+        """Average gradients over all pipelines' samples; return their norm over all stages."""
         gradients = [parameter.grad for parameter in self.bert.parameters()]
         work = [dist.all_reduce(each, group=self._peers, async_op=True) for each in gradients]
         for each in work:
@@ -133,7 +133,7 @@ def _train_one_step(training: Training, pipeline: Pipeline, batch: int) -> float
 
 
 def _compare_with_one_process(pipeline: Pipeline, options: argparse.Namespace) -> None:
-    """End where the pipeline computes anything else than a process with all of the model."""
+    """Exit if the pipeline's results differ from those of one process with the whole model."""
     whole = _on(Bert(pipeline.shape, range(options.layers), options.seed), options, pipeline.device)
     one, bert = whole.stage(range(options.layers)).eval(), pipeline.bert.eval()
     loss = pipeline.pass_through(0)

@@ -1,6 +1,6 @@
-"""Check the node that this runs on, and write what was found into a folder that all nodes share.
+"""Check the node that this runs on, and write the findings into a folder that all nodes share.
 
-Python 3.10 and its standard library are enough. Ends with status 0 when the result is written,
+Python 3.10 and its standard library are enough. Exits with status 0 once the result is written,
 whatever it is: compare_nodes.py judges all of them.
 """
 
@@ -23,7 +23,7 @@ SECONDS = 10.0
 
 
 def main(options: argparse.Namespace) -> None:
-    """Write the findings, all at once: what is cut off is not there."""
+    """Write the findings atomically: a partial file never exists."""
     node = os.environ["SLURMD_NODENAME"]
     expected = replace(Expectations.load(Path("expectations.json")), node=node)
     findings = [judged(each, expected) for each in run_checks(expected)]
@@ -35,16 +35,16 @@ def main(options: argparse.Namespace) -> None:
 
 
 def judged(finding: Finding, expected: Expectations) -> Finding:
-    """Return a finding, which is bad where nodes with accelerators have no EFA at all.
+    """Return a finding that is bad if nodes with accelerators have no EFA at all.
 
-    Around jobs that is only reported, or a whole group would drain itself; here it has to be seen.
+    Around jobs that is only reported, or a whole group would drain itself; here it must be visible.
     """
     lacks_efa = finding.check == EFA and finding.verdict is Verdict.REPORTED
     return replace(finding, verdict=Verdict.BAD) if lacks_efa and expected.accelerators else finding
 
 
 def check_containers() -> Finding:
-    """See whether srun starts containers: where pyxis is not loaded, it lacks the option."""
+    """Check whether srun starts containers: if pyxis is not loaded, it lacks the option."""
     try:
         has_option = CONTAINER_OPTION in probe("srun", "--help", seconds=SECONDS)
     except ProbeFailed as error:

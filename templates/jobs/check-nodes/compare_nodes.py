@@ -1,8 +1,8 @@
-"""Show what was found on all nodes as one table, and name those that deviate.
+"""Print the findings of all nodes as one table, and name the nodes that deviate.
 
-A node deviates when something of it is bad, when it has not said anything, and when a check ends
-otherwise than on most nodes: then something is wrong with it that no catalog knows of. Ends with
-status 1 if there is such a node. `nodes.json` in the folder of results has all of it for programs.
+A node deviates if a finding is bad, if it has no result, or if a check ends differently than on
+most nodes: then it has a fault that no catalog knows of. Exits with status 1 if there is such a
+node. `nodes.json` in the folder of results has everything for programs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def deviations_of(node: str, found: Mapping[str, Findings]) -> Iterator[str]:
-    """Yield what is wrong with a node, by itself or beside the others."""
+    """Yield the faults of a node, by themselves or compared with the others."""
     if not found[node]:
         yield SILENT
     for check, finding in found[node].items():
@@ -49,7 +49,7 @@ def deviations_of(node: str, found: Mapping[str, Findings]) -> Iterator[str]:
 
 
 def table(found: Mapping[str, Findings]) -> Iterator[str]:
-    """Yield a line for each node, below the names of the checks; then what is only reported."""
+    """Yield a table with a line for each node; then the findings that are only reported."""
     checks = list(dict.fromkeys(check for findings in found.values() for check in findings))
     rows = [["node", *checks]]
     for node, findings in found.items():

@@ -1,7 +1,7 @@
-"""Measure how fast all processes exchange, and hold it against what the network allows.
+"""Measure how fast all processes exchange data, and compare it with the network's limit.
 
-Writes collectives-JOB.json and collectives-JOB.svg. Ends with status 1 where nodes with EFA are
-much slower than they could be, or exchange without EFA.
+Writes collectives-JOB.json and collectives-JOB.svg. Exits with status 1 if nodes with EFA are much
+slower than they could be, or exchange without EFA.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from line_chart import line_chart, size_text
 from processes import join, run_to_the_end, say
 
 warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")
-# PyTorch 2.13 has new names for all-gather and reduce-scatter, which those before do not know.
+# PyTorch 2.13 has new names for all-gather and reduce-scatter, which older versions do not know.
 
 WARM_UPS = 3
 BYTES_OF_ELEMENT = 4
@@ -31,7 +31,7 @@ Row = dict[str, Any]
 
 
 def main(options: argparse.Namespace) -> None:
-    """Measure every size of every collective, tell it, and judge it."""
+    """Measure every size of every collective, print it, and judge it."""
     is_first = os.environ["LOCAL_RANK"] == "0"  # of its node: the others have the same network
     log = _nccl_log() if is_first and options.device != "cpu" else None
     device = join(options.device)
@@ -47,7 +47,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def sizes(options: argparse.Namespace) -> Iterator[int]:
-    """Yield the sizes of messages, each four times the one before."""
+    """Yield the sizes of messages, each four times the previous one."""
     size = options.least_kib * 1024
     while size <= options.most_kib * 1024:
         yield size
@@ -74,7 +74,7 @@ def _measured(operation: str, size: int, options: argparse.Namespace, device: to
 
 
 def _exchange(operation: str, part: int, device: torch.device) -> Callable[[], object]:
-    """Return what does one exchange; every process has `part` elements for every other one."""
+    """Return a function for one exchange; every process has `part` elements for every other one."""
     whole = torch.zeros(part * dist.get_world_size(), device=device)
     piece = torch.zeros(part, device=device)
     other = torch.zeros_like(whole) if operation == "all-to-all" else whole
@@ -112,7 +112,7 @@ def _line(row: Row) -> str:
 
 
 def _write(rows: list[Row]) -> None:
-    """Write what was measured, for programs and for people."""
+    """Write the measurements, for programs and for people."""
     file = Path(f"collectives-{os.environ['SLURM_JOB_ID']}.json")
     file.write_text(json.dumps(rows, indent=2) + "\n")
     lines: dict[str, list[tuple[float, float]]] = {}
@@ -123,7 +123,7 @@ def _write(rows: list[Row]) -> None:
 
 
 def _faults(rows: list[Row], log: Path | None, options: argparse.Namespace) -> Iterator[str]:
-    """Yield why this is not what nodes with EFA do; nothing for others."""
+    """Yield the problems of nodes with EFA; nothing for other nodes."""
     if not options.efa_gigabits or not rows[0]["bound_gb_per_s"]:
         return
     if log and (fault := network_fault(log.read_text())):
@@ -135,7 +135,7 @@ def _faults(rows: list[Row], log: Path | None, options: argparse.Namespace) -> I
 
 
 def _nccl_log() -> Path:
-    """Let NCCL say in a file which network it takes; return that of this process."""
+    """Let NCCL log its choice of network to a file; return that of this process."""
     log = Path(f"nccl-{os.environ['SLURM_JOB_ID']}-{os.environ['RANK']}.log")
     os.environ.update(NCCL_DEBUG="INFO", NCCL_DEBUG_SUBSYS="INIT,NET", NCCL_DEBUG_FILE=str(log))
     return log

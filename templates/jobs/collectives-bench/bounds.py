@@ -1,4 +1,4 @@
-"""What a network allows, and which one NCCL took: computed from facts and from NCCL's own log."""
+"""The limits of a network, and NCCL's choice of one: computed from facts and from NCCL's log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 SOCKETS = re.compile(r"NET/Socket|Using network Socket")
 EFA = re.compile(r"Selected provider is efa|Using network (?:AWS )?Libfabric|NET/Libfabric")
-"""What NCCL and AWS's plugin for it write with NCCL_DEBUG=INFO."""
+"""Log lines of NCCL and AWS's plugin with NCCL_DEBUG=INFO."""
 
 
 def bus_bandwidth(operation: str, size: float, seconds: float, processes: int) -> float:
@@ -16,11 +16,11 @@ def bus_bandwidth(operation: str, size: float, seconds: float, processes: int) -
 
 
 def bound(operation: str, gigabits: float, nodes: int, per_node: int) -> float | None:
-    """Return the GB/s that no bus bandwidth exceeds; None within one node.
+    """Return the maximum bus bandwidth in GB/s; None within one node.
 
-    Of a message, (N-1)/N have to enter each of N nodes, however the processes go about it; so a
-    bandwidth that counts (n-1)/n of it may be that much more than the node's network. Each process
-    of a node has an all-to-all of its own.
+    Of a message, (N-1)/N must enter each of N nodes, whatever the algorithm; so a bandwidth that
+    counts (n-1)/n of it may exceed the node's network by that ratio. In an all-to-all each process
+    of a node has its own message.
     """
     if nodes < 2 or not gigabits:
         return None
@@ -30,7 +30,7 @@ def bound(operation: str, gigabits: float, nodes: int, per_node: int) -> float |
 
 
 def network_fault(log: str) -> str:
-    """Return what is wrong with the network that NCCL took where there is EFA; "" for nothing."""
+    """Return the problem with NCCL's choice of network if there is EFA; "" for none."""
     if match := SOCKETS.search(log):
         return f"NCCL exchanges over TCP ('{match[0]}' in its log), although the nodes have EFA"
     if not EFA.search(log):

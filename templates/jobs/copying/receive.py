@@ -1,8 +1,8 @@
-"""Put files of a job into their folder: this runs on a node, with Python 3.10 and nothing else.
+"""Install a job's files into their folder: this runs on a node, with Python 3.10 and nothing else.
 
-Files arrive under their digests in a folder of their own, on the same file system. The folder of a
-new job is made there whole and then renamed; in one that is there already each file is replaced at
-once, after all of them have arrived.
+Files arrive under their digests in a separate folder on the same file system. The folder of a new
+job is assembled there and then renamed; in an existing one each file is replaced atomically, after
+all of them have arrived.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BLOCK = 1 << 20
 
 
 def main(kind: str, value: str) -> None:
-    """Do what a request says, which is an argument itself or lies at an address."""
+    """Run a request, which is an argument itself or is stored at an address."""
     try:
         packed = base64.b64decode(value) if kind == "inline" else _carried_request(value)
         request = json.loads(zlib.decompress(packed))
@@ -37,7 +37,7 @@ def main(kind: str, value: str) -> None:
 
 
 class Copy:
-    """A folder of the cluster, and the files that are to be there: their digests and modes."""
+    """A folder of the cluster, and its wanted files: their digests and modes."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
@@ -47,13 +47,13 @@ class Copy:
         self.stage = self.place / f".{ARRIVING}" if self.place.exists() else new
 
     def done(self) -> dict[str, Any]:
-        """Look at what is there, or install what has been carried."""
+        """Compare the folder with the wanted files, or install the files that were sent."""
         if self.request["action"] == "install":
             self.install()
         return self.compared()
 
     def compared(self) -> dict[str, Any]:
-        """Return the names with other content, the digests that are nowhere, and if all is well."""
+        """Return the names with other content, the missing digests, and whether all is complete."""
         there = {name: _digest(self.place / name) for name in self.files}
         other = {name for name, (digest, _) in self.files.items() if there[name] != digest}
         lacking = {self.files[name][0] for name in other} - self.arrived()
@@ -72,11 +72,11 @@ class Copy:
         return [(name, file) for name, file in self.files.items() if name not in other]
 
     def arrived(self) -> set[str]:
-        """Return the digests of what lies ready."""
+        """Return the digests of the files that are ready."""
         return {each.name for each in self.stage.glob("*") if each.suffix == ""}
 
     def install(self) -> None:
-        """Let files arrive, and put all of them into place when they are there."""
+        """Receive files, and install all of them once they are complete."""
         self.stage.mkdir(parents=True, exist_ok=True)
         for pack in self.request["packs"]:
             self.unpack(pack)
@@ -88,7 +88,7 @@ class Copy:
         shutil.rmtree(self.stage, ignore_errors=True)
 
     def unpack(self, source: dict[str, str]) -> None:
-        """Put the files of a pack beside those that have arrived, each at once."""
+        """Put the files of an archive with those that have arrived, each atomically."""
         packed, unpacked = self.stage / "pack.part", self.stage / "file.part"
         _fetch(source, packed)
         with tarfile.open(packed, "r:gz") as archive:
@@ -104,7 +104,7 @@ class Copy:
         packed.unlink()
 
     def make(self) -> None:
-        """Make a new folder whole before it has its name."""
+        """Assemble a new folder before it gets its name."""
         tree = self.stage / "tree.part"
         shutil.rmtree(tree, ignore_errors=True)
         for name in self.files:
@@ -112,7 +112,7 @@ class Copy:
         tree.rename(self.place)
 
     def replace(self) -> None:
-        """Replace what differs: every file is ready before the first has its name."""
+        """Replace files that differ: every file is ready before the first gets its name."""
         differing = [
             name for name in self.files if _digest(self.place / name) != self.files[name][0]
         ]
@@ -127,9 +127,9 @@ class Copy:
             (self.place / name).chmod(_mode(is_program))
 
     def prepare(self, name: str, target: Path) -> None:
-        """Write a file with its mode, and a time at which it was not there yet.
+        """Write a file with its mode, and a time stamp that it did not have before.
 
-        Python runs what it compiled before where a file has the time and the size of that one.
+        Python reuses compiled code if a file has the same time stamp and size.
         """
         digest, is_program = self.files[name]
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ def _carried_request(source: str) -> bytes:
 
 
 def _fetch(source: dict[str, str], target: Path) -> None:
-    """Let something arrive as a file; what has another SHA-256 is refused."""
+    """Receive a file; content with another SHA-256 is rejected."""
     if "inline" in source:
         target.write_bytes(base64.b64decode(source["inline"]))
     elif "file" in source:
@@ -174,7 +174,7 @@ def _download(source: dict[str, str], target: Path) -> None:
 
 
 def _digest(file: Path) -> str:
-    """Return the digest of a file; nothing of one that is not there."""
+    """Return the digest of a file, or nothing if it does not exist."""
     return _hash(file, hashlib.blake2b(digest_size=16)) if file.is_file() else ""
 
 

@@ -1,8 +1,8 @@
-"""Train with DistributedDataParallel, and hold each loss against that of one process.
+"""Train with DistributedDataParallel, and compare each loss with that of one process.
 
-The first process also trains a model of its own on all samples. Where gradients get lost on their
-way, or processes see the wrong samples, the losses part: the program ends with status 1. Begin your
-own data-parallel training with this one.
+The first process also trains its own model on all samples. If gradients get lost, or processes see
+the wrong samples, the losses differ and the program exits with status 1. Start your own
+data-parallel training from this one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Training:
     """A model with its optimizer: shared by all processes, or of one alone."""
 
     def __init__(self, options: argparse.Namespace, device: torch.device, *, shared: bool) -> None:
-        torch.manual_seed(SEED)  # both begin with the same weights
+        torch.manual_seed(SEED)  # both start with the same weights
         model: nn.Module = nn.Sequential(
             nn.Linear(FEATURES, options.width), nn.Tanh(), nn.Linear(options.width, 1)
         ).to(device)
@@ -33,7 +33,7 @@ class Training:
         self._device = device
 
     def step(self, first: int, count: int) -> torch.Tensor:
-        """Learn from some samples; return their mean loss."""
+        """Train on some samples; return their mean loss."""
         values, goals = (part.to(self._device) for part in samples(first, count))
         loss = nn.functional.mse_loss(self.model(values), goals)
         self.optimizer.zero_grad()
@@ -60,7 +60,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def samples(first: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return made-up values with the numbers that are to be learnt; each follows from its index."""
+    """Return made-up values with the numbers to be learnt; each depends on its index alone."""
     rows = [
         torch.randn(FEATURES, generator=torch.Generator().manual_seed(number))
         for number in range(first, first + count)

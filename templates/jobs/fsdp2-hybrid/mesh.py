@@ -1,8 +1,8 @@
-"""How the model is spread over a mesh of processes: replicas, shards, and parts of layers.
+"""Distribution of the model over a mesh of processes: replicas, shards, and parts of layers.
 
-Processes that share a layer (`tensor`) are neighbours, so they are on one node where they can be.
-They see the same samples; shards and replicas see others. Where you change the model, change the
-names of its layers here, too.
+Processes that share a layer (`tensor`) are neighbours, so they are on one node if possible. They
+see the same samples; shards and replicas see others. If you change the model, change the names of
+its layers here, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch.distributed.tensor.parallel import (
 
 BY_COLUMNS = ("query", "key", "value", "layer.0")
 BY_ROWS = ("mix", "layer.2")
-"""Layers of a block whose outputs are split, and those behind them, which add the parts up."""
+"""Layers of a block whose outputs are split, and those after them, which sum the parts."""
 
 
 def spread(model: Model, mesh: DeviceMesh, precision: torch.dtype) -> Model:

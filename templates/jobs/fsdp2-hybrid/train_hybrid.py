@@ -1,9 +1,9 @@
 """Train a model that is replicated, sharded and split over a mesh of processes, with FSDP2.
 
-Every mesh has the losses of one process but for rounding, and goes on from the checkpoints of any
-other mesh, which are written in the background. The model gets its first values where it is
-trained: no process ever has all of it. Ends with an error whenever something fails, so that Slurm
-and HyperPod see it.
+Every mesh has the losses of one process except for rounding, and resumes from the checkpoints of
+any other mesh, which are written in the background. The model is initialised where it is trained:
+no process ever has all of it. Exits with an error if anything fails, so that Slurm and HyperPod see
+it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main(options: argparse.Namespace) -> None:
     _refuse_misfits(options)
     training = _training(options, device)
     saving = Saving(training, device, options, in_background=True)
-    reader = dist.get_rank() // options.tensor  # who share layers see the same samples
+    reader = dist.get_rank() // options.tensor  # processes that share layers see the same samples
     torch.manual_seed(options.seed + 1 + reader)  # and drop out the same values
     saving.resume()
     while training.step < options.steps:
@@ -43,7 +43,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def _refuse_misfits(options: argparse.Namespace) -> None:
-    """End where options that were changed when the job was submitted do not fit its processes."""
+    """Exit if options that were changed at submission do not fit the number of processes."""
     readers = options.replicate * options.shard
     if readers * options.tensor != dist.get_world_size():
         mesh = f"{options.replicate} x {options.shard} x {options.tensor}"

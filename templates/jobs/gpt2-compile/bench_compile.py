@@ -1,7 +1,7 @@
-"""Train GPT-2 twice in one run, as it is and compiled, and tell what the compiler is worth.
+"""Train GPT-2 twice in one run, eager and compiled, and measure the gain of the compiler.
 
-Both begin with the same weights and see the same texts, so their losses have to be the same but
-for rounding: else the program ends with status 1. Writes gpt2-JOB.json, and gpt2-JOB.prom for
+Both start with the same weights and see the same texts, so their losses must be the same except for
+rounding: otherwise the program exits with status 1. Writes gpt2-JOB.json, and gpt2-JOB.prom for
 Prometheus.
 """
 
@@ -46,7 +46,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def train(options: argparse.Namespace, device: torch.device, *, compiled: bool) -> Metrics:
-    """Train from the beginning; the steps in which the compiler works count by themselves."""
+    """Train from the beginning; steps in which the compiler runs are counted separately."""
     torch.manual_seed(SEED)
     model = _model(options, device, compiled=compiled)
     optimizer = torch.optim.AdamW(model.parameters(), lr=options.learning_rate)
@@ -119,7 +119,7 @@ def _step(
 
 
 def _half(name: str, device: torch.device) -> AbstractContextManager[None]:
-    """Compute with 16 bits, or as it is."""
+    """Compute with 16 bits, or unchanged."""
     if name == "none":
         return contextlib.nullcontext()
     return torch.autocast(device.type, getattr(torch, name))

@@ -1,7 +1,7 @@
-"""GPT-2 and made-up texts for it: as large as the original unless told otherwise.
+"""GPT-2 and made-up texts for it; the default is the original size.
 
 The shape is that of "Language Models are Unsupervised Multitask Learners" (Radford et al. 2019):
-norms before attention and layer, a norm at the end, the same table for tokens and for scores.
+norms before attention and MLP, a norm at the end, the same table for tokens and for scores.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 DEVIATION = 0.02
-"""Of the first weights."""
+"""Standard deviation of the initial weights."""
 
 
 class Gpt2(nn.Module):
@@ -37,7 +37,7 @@ class Gpt2(nn.Module):
 
 
 class Layer(nn.Module):
-    """Attention to what came before, then a layer for each place by itself."""
+    """Causal attention, then an MLP."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Layer(nn.Module):
 
 
 def texts(first: int, count: int, *, vocabulary: int, block: int) -> torch.Tensor:
-    """Return texts by their numbers: each counts from a random token on, in random steps."""
+    """Return texts by their numbers: each counts from a random token in random steps."""
     rows = []
     for number in range(first, first + count):
         random = torch.Generator().manual_seed(number)
@@ -69,7 +69,7 @@ def texts(first: int, count: int, *, vocabulary: int, block: int) -> torch.Tenso
 
 
 def _begin(module: nn.Module) -> None:
-    """Draw the first weights."""
+    """Initialise the weights."""
     if isinstance(module, nn.Linear | nn.Embedding):
         nn.init.normal_(module.weight, std=DEVIATION)
     if isinstance(module, nn.Linear):

@@ -21,7 +21,7 @@ PAUSE_SECONDS = 0.05
 
 
 def main(options: argparse.Namespace) -> None:
-    """Measure each folder with each size of blocks, and write the times all at once."""
+    """Measure each folder with each size of blocks, and write the times atomically."""
     node = os.environ["SLURMD_NODENAME"]
     rows = [
         row
@@ -38,7 +38,7 @@ def measured(
 ) -> Iterator[dict[str, Any]]:
     """Yield the times of writing and reading some files, which are removed again.
 
-    Nodes meet by the folder's place in the list: several may have the same name.
+    Nodes synchronise by the folder's place in the list: several may have the same name.
     """
     own = folder / f".io-bench-{os.environ['SLURM_JOB_ID']}-{node}"
     own.mkdir()

@@ -1,6 +1,6 @@
-"""Put together what nodes measured: a table, `io.json`, `io.svg`, and what is too slow.
+"""Combine the nodes' measurements into a table, `io.json` and `io.svg`; report what is too slow.
 
-Ends with status 1 where reading is slower than what is needed, or a node has not measured all.
+Exits with status 1 if reading is slower than needed, or a node has not measured everything.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 
 def main(options: argparse.Namespace) -> int:
-    """Print the table and what is wrong; return the exit status."""
+    """Print the table and the problems; return the exit status."""
     nodes = options.nodes.split(",")
     files = {node: options.results / f"{node}.json" for node in nodes}
     silent = [node for node, file in files.items() if not file.exists()]
@@ -41,7 +41,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def totals(found: Sequence[Sequence[Row]]) -> Iterator[Row]:
-    """Yield what all nodes did together, in the time of the slowest."""
+    """Yield the throughput of all nodes together, in the time of the slowest."""
     for same in zip(*found, strict=True):
         seconds = max(row["seconds"] for row in same)
         rate = sum(row["bytes"] for row in same) / seconds / MIB
@@ -51,7 +51,7 @@ def totals(found: Sequence[Sequence[Row]]) -> Iterator[Row]:
 
 
 def too_slow(rows: Sequence[Row], needed: float) -> Iterator[str]:
-    """Yield the folders from which even the best size of blocks is read too slowly."""
+    """Yield the folders that are read too slowly even with the best size of blocks."""
     best: dict[str, float] = defaultdict(float)
     for row in rows:
         if row["kind"] == "read":

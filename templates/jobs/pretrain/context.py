@@ -1,8 +1,8 @@
 """Sequences that are shared by several processes: each has two pieces of every one.
 
 A sequence has twice as many pieces as processes, and the first process has the first and the last
-of them: so all have equally much to look back at. Keys and values of all pieces are gathered, as
-Llama 3 was trained (arXiv 2407.21783, 3.3.2).
+of them: so all have the same amount of attention to compute. Keys and values of all pieces are
+gathered, as in the training of Llama 3 (arXiv 2407.21783, 3.3.2).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Context:
         return torch.cat([texts.chunk(2 * self._size, dim=1)[each] for each in self._mine], dim=1)
 
     def places(self, tokens: int, device: torch.device) -> torch.Tensor:
-        """Return the places that so many tokens of this process have in their sequence."""
+        """Return the positions of this process's tokens in their sequence."""
         return self.share(torch.arange(tokens * self._size, device=device)[None])[0]
 
     def attend(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-        """Return what queries find in all that comes before them."""
+        """Return the attention of queries to everything before them."""
         if self._size == 1:
             return functional.scaled_dot_product_attention(
                 query, key, value, is_causal=True, enable_gqa=True

@@ -1,7 +1,7 @@
-"""A decoder as Llama 2 and 3, Qwen 3, Mistral and Mixtral have it: its numbers say which.
+"""A decoder as in Llama 2 and 3, Qwen 3, Mistral and Mixtral: its configuration says which.
 
-Its layers may lie on several processes (`parts`), and so may a sequence (`context`). Weights are as
-they are where a layer is whole: no process has to have all of them.
+Its layers may be split over several processes (`parts`), and so may a sequence (`context`). Weights
+are the same as in whole layers: no process has to have all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from training import exact
 
 @dataclass(frozen=True)
 class Shape:
-    """The numbers of a model; `experts` is 0 where all tokens go through one MLP."""
+    """The configuration of a model; `experts` is 0 if all tokens use one MLP."""
 
     layers: int
     width: int
@@ -37,11 +37,11 @@ class Shape:
 
 
 Turns = tuple[torch.Tensor, torch.Tensor]
-"""Cosines and sines by which heads are turned: a row for each place."""
+"""Cosines and sines of the rotary embedding: a row for each position."""
 
 
 class Decoder(nn.Module):
-    """Returns its loss, as scores are too large to be kept for anybody."""
+    """Returns its loss, as scores are too large to keep."""
 
     def __init__(self, shape: Shape, parts: Parts, context: Context) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Decoder(nn.Module):
         self._shape, self._parts, self._context = shape, parts, context
 
     def forward(self, tokens: torch.Tensor, next_ones: torch.Tensor) -> Turns:
-        """Return the mean loss of predicting the next tokens, and how unequal experts were used."""
+        """Return the mean loss of predicting the next tokens, and the imbalance of the experts."""
         parts = self._parts
         places = self._context.places(tokens.shape[1], tokens.device)
         turns = _turns(places, self._shape.head_width, self._shape.rope_base)
@@ -68,7 +68,7 @@ class Decoder(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention to what came before, then an MLP or experts."""
+    """Causal attention, then an MLP or experts."""
 
     def __init__(self, shape: Shape, parts: Parts, context: Context) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class Block(nn.Module):
     def forward(
         self, values: torch.Tensor, unequal: torch.Tensor, turns: Turns
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the values, changed by both, and what experts of all blocks so far add up to."""
+        """Return the new values, and the imbalance of the experts of all blocks so far."""
         values = values + self.attention(self.norms[0](values), turns)
         more, of_block = self.mlp(self.norms[1](values))
         return values + more, unequal + of_block
@@ -105,7 +105,7 @@ class Attention(nn.Module):
         self._shape, self._parts, self._context = shape, parts, context
 
     def forward(self, values: torch.Tensor, turns: Turns) -> torch.Tensor:
-        """Return what each place takes from those before it, and from itself."""
+        """Return the causal attention of each position."""
         parts = self._parts
         entered = parts.entered(values)
         query, key, value = (
@@ -131,7 +131,7 @@ class Mlp(nn.Module):
         self._parts = parts
 
     def forward(self, values: torch.Tensor) -> tuple[torch.Tensor, float]:
-        """Return the layer's values; no expert is used more than others."""
+        """Return the layer's values; without experts there is no imbalance."""
         parts = self._parts
         entered = parts.entered(values)
         hidden = functional.silu(parts.linear(entered, self.gate)) * parts.linear(entered, self.up)
@@ -139,7 +139,7 @@ class Mlp(nn.Module):
 
 
 def _turns(places: torch.Tensor, head_width: int, base: float) -> Turns:
-    """Return by how much a head is turned at each place (RoPE, Su et al. 2021, 2104.09864)."""
+    """Return the rotation angles of a head at each position (RoPE, Su et al. 2021, 2104.09864)."""
     pairs = torch.arange(0, head_width, 2, device=places.device)
     angles = places[:, None] * base ** (-pairs / head_width)
     return angles.cos(), angles.sin()

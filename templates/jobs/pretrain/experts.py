@@ -1,7 +1,7 @@
-"""A mixture of experts: each token goes through some of many MLPs.
+"""A mixture of experts: each token uses some of many MLPs.
 
-Tokens are sorted by expert, and one kernel computes all experts. No processor waits to learn how
-many tokens an expert has.
+Tokens are sorted by expert, and one kernel computes all experts. The CPU never waits for the number
+of tokens of an expert.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Experts(nn.Module):
         self._parts = parts
 
     def forward(self, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what the chosen experts make of each token, and how unequal they were used."""
+        """Return the output of the chosen experts for each token, and their imbalance."""
         shares = self.router(values).to(torch.float32).softmax(-1)
         most, chosen = shares.topk(self._active, dim=-1)
         most = most / most.sum(-1, keepdim=True)
@@ -52,9 +52,9 @@ class Experts(nn.Module):
 
 
 def _unequal(shares: torch.Tensor, used: torch.Tensor) -> torch.Tensor:
-    """Return 1 where all experts of a sequence are used alike, and more where they are not.
+    """Return 1 if all experts of a sequence are used equally, and more if they are not.
 
-    As in Switch Transformers (Fedus et al. 2021, arXiv 2101.03961), for each sequence by itself:
-    so it does not depend on who has which sequences.
+    As in Switch Transformers (Fedus et al. 2021, arXiv 2101.03961), separately for each sequence:
+    so it does not depend on which process has which sequences.
     """
     return shares.shape[-1] * (used * shares.mean(1)).sum(-1).mean()

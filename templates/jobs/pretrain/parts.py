@@ -1,7 +1,7 @@
-"""Layers that lie on several processes: each has a part of the outputs, or of the inputs.
+"""Layers that are split over several processes, by their outputs or by their inputs.
 
-As in Megatron-LM (Shoeybi et al. 2019, arXiv 1909.08053): values enter a split layer as they are,
-and what its parts return is added up. Backwards it is the other way round.
+As in Megatron-LM (Shoeybi et al. 2019, arXiv 1909.08053): values enter a split layer unchanged, and
+the results of its parts are summed. In the backward pass it is the other way round.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ SPLIT = {
     "ups": 2,
     "downs": 1,
 }
-"""Ends of the names of parameters that are split, and the dimension along which they are."""
+"""Suffixes of the names of split parameters, and the dimension of the split."""
 
 
 class Parts:
-    """The processes that share layers; nothing is split where there is one."""
+    """The processes that share layers; nothing is split if there is one."""
 
     def __init__(self, mesh: DeviceMesh) -> None:
         self._mesh = mesh
         self._is_split = mesh.size() > 1
 
     def split(self, model: nn.Module) -> None:
-        """Leave each process its part of the layers of a model that is on no device yet."""
+        """Keep only this process's part of the layers of a model that is on no device yet."""
         for path, module in model.named_modules() if self._is_split else ():
             for name, parameter in list(module.named_parameters(recurse=False)):
                 whole = f"{path}.{name}"
@@ -51,7 +51,7 @@ class Parts:
                     setattr(module, name, nn.Parameter(part))
 
     def linear(self, values: torch.Tensor, layer: nn.Linear) -> torch.Tensor:
-        """Return what this process's part of a layer makes of values."""
+        """Return the output of this process's part of a layer."""
         return functional.linear(values, self.local(layer.weight))
 
     def local(self, values: torch.Tensor) -> torch.Tensor:
@@ -59,17 +59,17 @@ class Parts:
         return values.to_local() if isinstance(values, DTensor) else values
 
     def seen(self, values: torch.Tensor) -> torch.Tensor:
-        """Return values, known to be the same in all processes, for what PyTorch splits itself."""
+        """Return values that are the same in all processes, for layers that PyTorch splits."""
         return DTensor.from_local(values, self._mesh, [Replicate()]) if self._is_split else values
 
     def entered(self, values: torch.Tensor) -> torch.Tensor:
-        """Return values for a part: their gradients are those of all parts, added up."""
+        """Return values for a part: their gradients are summed over all parts."""
         if not self._is_split:
             return values
         return self.seen(values).to_local(grad_placements=[Partial()])
 
     def added(self, values: torch.Tensor) -> torch.Tensor:
-        """Return the sum of what the parts have."""
+        """Return the sum over all parts."""
         if not self._is_split:
             return values
         if not isinstance(values, DTensor):
@@ -77,5 +77,5 @@ class Parts:
         return values.redistribute(placements=[Replicate()]).to_local()
 
     def losses(self) -> AbstractContextManager[None]:
-        """Let losses, and the pass back from them, be computed where scores are split."""
+        """Enable the loss, and its backward pass, on split scores."""
         return loss_parallel() if self._is_split else contextlib.nullcontext()

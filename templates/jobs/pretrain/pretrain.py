@@ -1,9 +1,9 @@
 """Train a language model of any size over a mesh: replicas, shards, parts of sequences and layers.
 
-Every mesh has the losses of one process but for rounding, and goes on from the checkpoints of any
-other mesh, which are written in the background. The model gets its first values where it is
-trained. No accelerator waits for the processor to learn a number, but where a step is reported or
-saved. Ends with an error whenever something fails, so that Slurm and HyperPod see it.
+Every mesh has the losses of one process except for rounding, and resumes from the checkpoints of
+any other mesh, which are written in the background. The model is initialised where it is trained.
+No accelerator waits for the CPU to read a number, except when a step is reported or saved. Exits
+with an error if anything fails, so that Slurm and HyperPod see it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from training import Training, adamw, finite, mean_of_all, report, share_of_rate
 
 PRECISIONS = ("bfloat16", "float32", "float64")
 BETAS, DECAY = (0.9, 0.95), 0.1
-"""What the report on Llama 2 has for AdamW (arXiv 2307.09288, 2.2)."""
+"""AdamW's parameters in the report on Llama 2 (arXiv 2307.09288, 2.2)."""
 
 
 def main(options: argparse.Namespace) -> None:
@@ -56,7 +56,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 class Pace:
-    """How fast the training is, from one report to the next."""
+    """The speed of the training, from one report to the next."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._tokens = options.sequence / dist.get_world_size()
@@ -65,9 +65,9 @@ class Pace:
         self._last: tuple[int, float] | None = None
 
     def since_last(self, training: Training) -> dict[str, str]:
-        """Return tokens of one process in a second, and their share of its peak (MFU).
+        """Return one process's tokens per second, and their share of its peak (MFU).
 
-        The first report has neither: it comes after steps in which all is made for the first time.
+        The first report has neither: its steps include one-time setup.
         """
         last, self._last = self._last, (training.samples_seen, time.perf_counter())
         if last is None:
@@ -99,10 +99,10 @@ def _batches(
     options: argparse.Namespace,
     device: torch.device,
 ) -> Iterator[torch.Tensor]:
-    """Yield what this process reads of each micro batch, on its device."""
+    """Yield this process's part of each micro batch, on its device."""
     at_once = options.micro_batch
     mine = training.samples_seen + made.reader * at_once
-    is_pinned = device.type == "cuda"  # else a copy to the device waits for the processor
+    is_pinned = device.type == "cuda"  # otherwise a copy to the device waits for the CPU
     for batch in ahead(partial(texts.read, count=at_once), mine, made.readers * at_once):
         yield (batch.pin_memory() if is_pinned else batch).to(device, non_blocking=True)
 

@@ -1,8 +1,8 @@
-"""How the decoder is spread over a mesh of processes.
+"""Distribution of the decoder over a mesh of processes.
 
-Processes that share a layer (`tensor`) are neighbours, then come those that share a sequence
-(`context`): they are on one node where they can be. Both see the same samples; shards and replicas
-see others. Parts of a sequence hold shards of the weights, too.
+Processes that share a layer (`tensor`) are neighbours, followed by those that share a sequence
+(`context`): they are on one node if possible. Both see the same samples; shards and replicas see
+others. Parts of a sequence hold shards of the weights, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
 @dataclass(frozen=True)
 class Spread:
-    """A model that is spread: which samples this process reads, and what of them it sees."""
+    """A distributed model: the samples that this process reads, and its part of them."""
 
     model: Decoder
     parts: Parts
@@ -61,7 +61,7 @@ def spread(shape: Shape, options: argparse.Namespace, device: torch.device) -> S
 
 
 def refuse_misfits(options: argparse.Namespace) -> None:
-    """End where options that were changed when the job was submitted do not fit its processes."""
+    """Exit if options that were changed at submission do not fit the number of processes."""
     readers = options.replicate * options.shard
     if readers * options.context * options.tensor != dist.get_world_size():
         sys.exit(f"a mesh of {arranged(options)} is not one of {dist.get_world_size()} processes")

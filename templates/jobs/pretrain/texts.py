@@ -1,11 +1,11 @@
-"""Sequences of tokens, from files on shared storage or made up, in an order of their own.
+"""Sequences of tokens, from files on shared storage or made up, in a random order.
 
-A file has one token after the other, in the machine's order of bytes: 2 bytes each for up to 65,536
-different ones, else 4. That is what nanoGPT's and llm.c's preparations write. Files are mapped, not
-read: a sequence costs what it takes alone.
+A file has one token after another, in the machine's byte order: 2 bytes each for up to 65,536
+different ones, else 4. That is the format of nanoGPT's and llm.c's preparations. Files are mapped,
+not read: a sequence costs only its own size.
 
-The order follows from the seed and the number of the epoch. Nothing is kept of it but how many
-sequences were seen, so it goes on after a resume, and on another mesh.
+The order depends on the seed and the number of the epoch. Its only state is the number of sequences
+seen, so it continues after a resume, and on another mesh.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 AHEAD = 2
-"""Batches that are read while the accelerator computes."""
+"""The number of batches that are read ahead of the accelerator."""
 
 ROUNDS = 4
 MADE_UP = 1_000_000
@@ -30,7 +30,7 @@ MASK = 2**64 - 1
 
 
 class Texts:
-    """Sequences by number, each one token longer than what a model sees of it."""
+    """Sequences by number, each one token longer than the model's input."""
 
     def __init__(self, folder: Path | None, sequence: int, vocabulary: int, seed: int) -> None:
         self._sequence, self._vocabulary, self._seed = sequence, vocabulary, seed
@@ -44,11 +44,11 @@ class Texts:
             sys.exit(f"{folder} has no file *.bin with a sequence of {sequence} tokens")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what the order follows from."""
+        """Return the state that determines the order."""
         return {"sequences": self._count, "length": self._sequence, "seed": self._seed}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """End where a checkpoint was written with other data: its order would be another one."""
+        """Exit if a checkpoint was written with other data: its order would differ."""
         if state != self.state_dict():
             sys.exit(f"the checkpoint's data were {state}, and now are {self.state_dict()}")
 
@@ -70,9 +70,9 @@ class Texts:
 
 
 def shuffled(number: int, count: int, seed: int) -> int:
-    """Return where a number below `count` comes in an order that needs no memory.
+    """Return the position of a number below `count` in a random order that needs no memory.
 
-    A Feistel network exchanges all numbers of so many bits; those from `count` on are exchanged
+    A Feistel network permutes all numbers of so many bits; results from `count` on are permuted
     again (Black and Rogaway 2002, "Ciphers with arbitrary finite domains").
     """
     half = (max(1, (count - 1).bit_length()) + 1) // 2
@@ -86,7 +86,7 @@ def shuffled(number: int, count: int, seed: int) -> int:
 
 
 def ahead(read: Callable[[int], torch.Tensor], first: int, step: int) -> Iterator[torch.Tensor]:
-    """Yield what `read` returns for first, first + step, ..., which a thread reads ahead."""
+    """Yield the results of `read` for first, first + step, ..., which a thread reads ahead."""
     with ThreadPoolExecutor(1) as thread:
         numbers = itertools.count(first, step)
         waiting = deque(thread.submit(read, next(numbers)) for _ in range(AHEAD))
@@ -103,7 +103,7 @@ def _mapped(path: Path, kind: torch.dtype) -> torch.Tensor:
 
 
 def _mixed(value: int, seed: int, turn: int) -> int:
-    """Return bits that follow from all arguments (splitmix64, Steele et al. 2014)."""
+    """Return bits that depend on all arguments (splitmix64, Steele et al. 2014)."""
     value = value + (seed * (ROUNDS + 1) + turn + 1) * 0x9E3779B97F4A7C15 & MASK
     value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & MASK
     value = (value ^ value >> 27) * 0x94D049BB133111EB & MASK
@@ -111,7 +111,7 @@ def _mixed(value: int, seed: int, turn: int) -> int:
 
 
 def _made_up(number: int, sequence: int, vocabulary: int) -> torch.Tensor:
-    """Count from a random token on, in random steps."""
+    """Count from a random token in random steps."""
     random = torch.Generator().manual_seed(number)
     start, stride = torch.randint(vocabulary, (2,), generator=random)
     return (start + stride * torch.arange(sequence + 1)) % vocabulary

@@ -1,7 +1,7 @@
-"""Work on this task's share of the keys below a prefix, or tell what is left of all shares.
+"""Work on this task's share of the keys below a prefix, or show the unfinished keys of all shares.
 
-The keys are listed once, by the first task, into `keys.txt`; so all tasks share the same list, and
-so do those that run again later. `prefix.txt` says of what: for other data begin in another folder.
+The first task lists the keys once, into `keys.txt`; so all tasks share the same list, including
+those that run again later. `prefix.txt` has its prefix: for other data start in another folder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ S3 = "s3://"
 
 
 def main(options: argparse.Namespace) -> int:
-    """Do what the options say; return the exit status."""
+    """Run the requested action; return the exit status."""
     if not KEYS.exists():
         _write_once(keys_below(options.prefix), options.prefix)
     _refuse_another(options.prefix)
@@ -50,14 +50,14 @@ def _objects(bucket: str, prefix: str = "") -> list[str]:
 
 
 def _refuse_another(prefix: str) -> None:
-    """End where the list is of another prefix than this one."""
+    """Exit if the list is of another prefix than this one."""
     listed = PREFIX.read_text() if PREFIX.exists() else prefix
     if listed != prefix:
         sys.exit(f"{KEYS} lists {listed}, not {prefix}: begin in another folder")
 
 
 def _write_once(keys: list[str], prefix: str) -> None:
-    """Write the list, unless another task was faster: then its list counts."""
+    """Write the list, unless another task was faster: then its list is used."""
     odd = [key for key in keys if len(key.splitlines()) != 1]
     if odd or not keys:
         sys.exit(f"a key has a line break: {odd[0]!r}" if odd else "there are no keys")
@@ -72,7 +72,7 @@ def _write_once(keys: list[str], prefix: str) -> None:
 
 
 def _own(file: Path, text: str) -> Path:
-    """Write a file of this task, which then becomes `file` at once."""
+    """Write a file of this task, which then becomes `file` atomically."""
     own = file.with_name(f".{file.stem}-{os.environ['SLURM_JOB_ID']}.txt")
     own.write_text(text)
     return own

@@ -1,4 +1,4 @@
-"""What is done with each key: put yours here."""
+"""The work on each key: put yours here."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from pathlib import Path
 def work(key: str) -> None:
     """Work on one file: an absolute path, or the URI of an object in S3.
 
-    Raises when it fails; the key is then not done, and others are worked on.
+    Raises if it fails; the key is then not done, and the task continues with others.
     """
     print(f"{key} has {Path(key).stat().st_size} bytes", flush=True)

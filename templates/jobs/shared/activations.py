@@ -1,6 +1,6 @@
-"""What blocks keep for the backward pass: everything, their input alone, or that on the host.
+"""Activations that blocks keep for the backward pass: all, their input only, or that on the host.
 
-With one of both, a block computes once more what it needs for the backward pass.
+With the latter two, a block recomputes the rest in the backward pass.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KEPT, COMPUTED_AGAIN, OFFLOADED = "kept", "computed-again", "offloaded"
 
 
 def keep_less(blocks: nn.ModuleList, way: str, horizon: int, device: torch.device) -> None:
-    """Make blocks keep what `way` says; offloaded inputs are loaded for `horizon` blocks ahead."""
+    """Make blocks keep what `way` says; offloaded inputs are loaded `horizon` blocks ahead."""
     if way == KEPT:
         return
     host = Host(horizon, device) if way == OFFLOADED else None
@@ -28,12 +28,12 @@ def keep_less(blocks: nn.ModuleList, way: str, horizon: int, device: torch.devic
 
 
 class Host:
-    """Inputs of blocks in the host's memory. The backward pass takes them in turn, the last first.
+    """Inputs of blocks in the host's memory. The backward pass takes them in reverse order.
 
-    Copies have a stream of their own, so that they run beside what is computed. All memory on the
-    device belongs to the stream that computes, which waits for a copy before an input is let go:
-    then the memory is free for what comes next. `record_stream` would free it when the processor
-    finds the copy done, and the processor is ahead by many blocks.
+    Copies have their own stream, so that they overlap with computation. All memory on the device
+    belongs to the computing stream, which waits for a copy before an input is released: then the
+    memory is free for what comes next. `record_stream` would free it only when the CPU finds the
+    copy done, and the CPU is many blocks ahead.
     """
 
     def __init__(self, horizon: int, device: torch.device) -> None:
@@ -43,9 +43,9 @@ class Host:
         self._inputs: list[_Input] = []
 
     def keeps_inputs(self) -> AbstractContextManager[None]:
-        """Take what is saved for the backward pass while this is open; let earlier inputs go.
+        """Offload what is saved for the backward pass inside this context; release earlier inputs.
 
-        So the last block's input stays on the device: it is the first that is wanted.
+        So the last block's input stays on the device: it is needed first.
         """
         for each in self._inputs:
             if each.on_device is not None:
@@ -55,13 +55,13 @@ class Host:
     def _put(self, tensor: torch.Tensor) -> torch.Tensor | _Input:
         if tensor.device.type != self._device.type:
             return tensor  # PyTorch before 2.13 also saves an empty one, which is on the host
-        with self._beside():  # PyTorch pins memory of the host that it copies to without blocking
+        with self._beside():  # PyTorch pins host memory that it copies to without blocking
             found = _Input(tensor, tensor.to("cpu", non_blocking=True, copy=True), self._mark())
         self._inputs.append(found)
         return found
 
     def _take(self, wanted: torch.Tensor | _Input) -> torch.Tensor:
-        """Return what was saved, and hold nothing of it: the graph may live to the step's end."""
+        """Return what was saved and drop the reference: the graph may live to the step's end."""
         if isinstance(wanted, torch.Tensor):
             return wanted
         end = self._inputs.index(wanted) + 1
@@ -80,14 +80,14 @@ class Host:
             wanted.copied = self._mark()
 
     def _let_go(self, copied: _Input) -> torch.Tensor:
-        """Return the input, held no longer; what is computed from now on waits for its copy."""
+        """Return the input and release it; computation from now on waits for its copy."""
         if copied.copied:
             torch.accelerator.current_stream().wait_event(copied.copied)
         found, copied.on_device = copied.on_device, None
         return found
 
     def _beside(self) -> AbstractContextManager[object]:
-        """Have what is copied now copied by the other stream, behind what was computed so far."""
+        """Run the copies in this context on the other stream, after the computation so far."""
         if not self._stream:
             return contextlib.nullcontext()
         self._stream.wait_stream(torch.accelerator.current_stream())

@@ -1,13 +1,13 @@
-"""Checkpoints of which each is complete or is not there.
+"""Checkpoints, each of which is complete or does not exist.
 
-A checkpoint is written into a folder with another name. When every process has written its part,
-the first one lists the files with their sizes in COMPLETE and gives the folder its name. All of it
-is forced onto the disk first: what a power cut leaves behind is never taken for a checkpoint.
+A checkpoint is written into a folder with a temporary name. When every process has written its
+part, the first one lists the files with their sizes in COMPLETE and renames the folder. Everything
+is flushed to the disk first: the remains of a power cut are never mistaken for a checkpoint.
 
-The parts are those of torch.distributed.checkpoint, which knows which piece of which tensor is
-where: so another number of processes can read them, too.
+The parts are those of torch.distributed.checkpoint, which records which piece of which tensor is
+where: so a different number of processes can read them, too.
 
-Only one training may write into the folder: what it does not know, it removes.
+Only one training may write into the folder: it removes everything that it does not know.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PREFIX = "step-"
 class Checkpoints:
     """The checkpoints of one training in a folder that all nodes share; the newest `keep` stay.
 
-    It is made, and all of it is called, by all processes together. The folder is this training's
+    All processes must create it and call its methods together. The folder belongs to this training
     until the first process ends.
     """
 
@@ -46,7 +46,7 @@ class Checkpoints:
         self._background: _Background | None = None
 
     def save(self, step: int, state: Mapping[str, Stateful]) -> None:
-        """Write the state after `step`; returns when it will survive a power cut."""
+        """Write the state after `step`; returns once it is safe from a power cut."""
         partial = self._begin(step)
         dcp.save(dict(state), checkpoint_id=partial)
         self._end(partial, step)
@@ -63,14 +63,14 @@ class Checkpoints:
         self._background.then(written, lambda: self._end(partial, step))
 
     def finish(self) -> None:
-        """Wait for what is being written; raises what went wrong with it."""
+        """Wait for the checkpoint that is being written; raises its errors."""
         if self._background:
             self._background.wait()
 
     def newest(self) -> Path | None:
-        """Return the newest complete checkpoint; says which ones are skipped, and why."""
+        """Return the newest complete checkpoint; prints which ones are skipped, and why."""
         choice = [self._newest() if _is_first() else None]
-        dist.broadcast_object_list(choice)  # one decides, for all must read the same
+        dist.broadcast_object_list(choice)  # one process decides, as all must read the same
         return choice[0]
 
     def load(self, checkpoint: Path, state: Mapping[str, Stateful]) -> None:
@@ -87,7 +87,7 @@ class Checkpoints:
         return partial
 
     def _end(self, partial: Path, step: int) -> None:
-        """Let the first process give the checkpoint its name, and forget old ones."""
+        """Let the first process rename the checkpoint, and remove old ones."""
         if not _is_first():
             return
         _complete(partial, self._folder / f"{PREFIX}{step:08d}")
@@ -102,12 +102,12 @@ class Checkpoints:
         return None
 
     def _forget_cut_off(self) -> None:
-        """Remove what runs left that were cut off while they saved, after whichever step."""
+        """Remove the remains of runs that were interrupted while saving, after whichever step."""
         for partial in self._folder.glob(f".{PREFIX}*.partial"):
             shutil.rmtree(partial, ignore_errors=True)
 
     def _forget_old(self) -> None:
-        """Remove what is older than those that stay, and what a removal left that was cut off."""
+        """Remove checkpoints beyond those to keep, and the remains of interrupted removals."""
         folders = sorted(self._folder.glob(f"{PREFIX}*"))
         oldest = [folder for folder in folders if not _lack(folder)][-self._keep :][0]
         for folder in folders[: folders.index(oldest)]:
@@ -115,11 +115,11 @@ class Checkpoints:
 
 
 class _Background:
-    """One checkpoint that is being written while the training goes on.
+    """One checkpoint that is being written while the training continues.
 
-    It has a group of processes of its own, as messages of both would mix. The first process is told
-    by all others that their parts are written, before its own save ends: so it may give the
-    checkpoint its name without another message.
+    It has its own process group, as messages of both would mix. All others report to the first
+    process that their parts are written before its own save ends: so it may rename the checkpoint
+    without another message.
     """
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ class _Background:
 
 
 def _lock_or_end(folder: Path) -> TextIO | None:
-    """Lock the folder in the first process; ends all of them when another training has it."""
+    """Lock the folder in the first process; all exit if another training has it."""
     file, refusal = None, ""
     if _is_first():
         try:
@@ -152,21 +152,21 @@ def _lock_or_end(folder: Path) -> TextIO | None:
 
 
 def _complete(partial: Path, final: Path) -> None:
-    """Say that all of a checkpoint is there, and give it its name."""
+    """Mark the checkpoint as complete, and rename it."""
     sizes = {file.name: file.stat().st_size for file in sorted(partial.iterdir())}
     with (partial / COMPLETE).open("w") as file:
         json.dump(sizes, file, indent=2)
         file.flush()
         os.fsync(file.fileno())
     _force_onto_disk(partial)
-    if final.exists():  # incomplete, or this run would have begun behind it
+    if final.exists():  # incomplete, or this run would have resumed after it
         shutil.rmtree(final)
     partial.rename(final)
     _force_onto_disk(final.parent)
 
 
 def _lack(checkpoint: Path) -> str:
-    """Return what a checkpoint lacks; nothing for a complete one."""
+    """Return the problem of an incomplete checkpoint, or nothing."""
     try:
         sizes = json.loads((checkpoint / COMPLETE).read_text())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""A picture of measurements over sizes, as SVG: lines, the sizes on a logarithmic axis."""
+"""A chart of measurements by size, as SVG: lines, with the sizes on a logarithmic axis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Line = Sequence[tuple[float, float]]
 
 
 def line_chart(title: str, unit: str, lines: Mapping[str, Line]) -> str:
-    """Return the picture; each line has points of a size in bytes and a value in `unit`."""
+    """Return the chart; each line has points of a size in bytes and a value in `unit`."""
     points = [point for line in lines.values() for point in line]
     highest = max((value for _, value in points), default=1.0) or 1.0
     sizes = sorted({size for size, _ in points})
@@ -29,7 +29,7 @@ def line_chart(title: str, unit: str, lines: Mapping[str, Line]) -> str:
 
 
 def size_text(size: float) -> str:
-    """Return `64 KiB`: a size in the largest unit of which there is one."""
+    """Return `64 KiB`: a size in the largest unit that fits."""
     power = min(int(math.log(size, 1024)) if size >= 1 else 0, len(UNITS) - 1)
     return f"{size / 1024**power:g} {UNITS[power]}"
 

@@ -1,10 +1,10 @@
-"""One training at a time in a folder: a lock that its first process holds for as long as it lives.
+"""One training at a time in a folder: a lock that its first process holds while it lives.
 
-Two trainings in one folder would remove each other's checkpoints. A lock of flock() holds between
+Two trainings in one folder would remove each other's checkpoints. A flock() lock works between
 nodes on Lustre that is mounted with the option `flock`, and on NFS 4. It ends with its process,
-however that ends. Only where a node lost power is it kept until the file system gives that node
-up: Lustre takes about four minutes, NFS less. So a lock that is held is waited for, or a step that
-is started again soon would not get in.
+however that ends. Only if a node lost power it stays until the file system gives that node up:
+Lustre takes about four minutes, NFS less. So this waits for a held lock, or a step that is
+restarted soon could not get it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 
 
 class FolderTaken(Exception):
-    """Another training holds the lock, and is alive: nobody else's is kept for that long."""
+    """Another training holds the lock, and is alive: a dead one would have lost it by now."""
 
 
 def lock(folder: Path) -> TextIO:
     """Return the locked file of a folder; the lock ends when it is closed.
 
-    Raises FolderTaken when another process holds it for longer than a dead one can.
+    Raises FolderTaken if another process holds it for longer than a dead one can.
     """
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ def lock(folder: Path) -> TextIO:
 
 
 def _wait_for(file: TextIO, folder: Path) -> None:
-    """Wait until a lock is ours; says so at once, as nothing else happens in the meantime."""
+    """Wait until the lock is ours; prints a message at once, as nothing else happens meanwhile."""
     until = time.monotonic() + PATIENCE
     limit = f"{PATIENCE / 60:.0f} minutes"
     print(f"{folder} is locked by {_holder(folder)}: waiting for up to {limit}", flush=True)
@@ -55,7 +55,7 @@ def _wait_for(file: TextIO, folder: Path) -> None:
 
 
 def _is_locked_by_us(file: TextIO) -> bool:
-    """Try to lock a file; where there are no locks, nothing keeps a second training out."""
+    """Try to lock a file; without support for locks, a second training is not prevented."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,7 +1,7 @@
-"""What is trained, and on what: a small language model and made-up texts. Put yours here.
+"""The model and the data of the training: a small language model and made-up texts. Put yours here.
 
 Samples are numbered, and a sample depends on its number alone: so "we have seen 9600 samples" is
-all that a checkpoint has to say about the data, whatever the number of processes.
+all that a checkpoint has to record about the data, whatever the number of processes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HEADS = 4
 
 
 class Model(nn.Module):
-    """Predicts the next token; `blocks` are what FSDP shards one by one."""
+    """Predicts the next token; FSDP shards `blocks` one by one."""
 
     def __init__(self, width: int, depth: int, dropout: float, heads: int = HEADS) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Model(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention to what came before, then a layer for each place by itself."""
+    """Causal attention, then an MLP."""
 
     def __init__(self, width: int, dropout: float, heads: int) -> None:
         super().__init__()
@@ -56,17 +56,17 @@ class Block(nn.Module):
         return values + self.dropout(self.layer(self.norms[1](values)))
 
     def _heads(self, part: torch.Tensor) -> torch.Tensor:
-        """Return a part by heads: all of them, or as many as this process has of a split layer."""
+        """Return a part by heads: all of them, or this process's heads of a split layer."""
         return part.unflatten(-1, (-1, self.head_width)).transpose(1, 2)
 
 
 def samples(first: int, count: int) -> torch.Tensor:
-    """Return the samples `first` to `first + count - 1`, one token more than the model sees."""
+    """Return samples `first` to `first + count - 1`, one token longer than the model's input."""
     return torch.stack([_sample(number) for number in range(first, first + count)])
 
 
 def _sample(number: int) -> torch.Tensor:
-    """Count from a random token on, in random steps."""
+    """Count from a random token in random steps."""
     random = torch.Generator().manual_seed(number)
     start, stride = torch.randint(TOKENS, (2,), generator=random)
     return (start + stride * torch.arange(LENGTH + 1)) % TOKENS

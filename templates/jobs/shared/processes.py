@@ -1,4 +1,4 @@
-"""What the processes of a PyTorch job have in common: how they meet, speak, and end."""
+"""Functions for the processes of a PyTorch job: how they connect, print, and exit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import torch.distributed as dist
 
 
 def join(kind: str) -> torch.device:
-    """Meet the other processes; return the device of this one."""
+    """Connect to the other processes; return the device of this one."""
     _tell_stacks()
     if kind == "cpu":
         dist.init_process_group("gloo")
@@ -33,29 +33,29 @@ def join(kind: str) -> torch.device:
 
 
 def _tell_stacks() -> None:
-    """Let the watcher of the job see where this process is: SIGUSR2 writes its stacks to a file."""
+    """Let the job's watcher see where this process is: SIGUSR2 writes its stacks to a file."""
     if folder := os.environ.get("SLURMPOD_STACKS"):
         file = Path(folder, f"{os.environ['RANK']}.txt")
         faulthandler.register(signal.SIGUSR2, file.open("a"))
 
 
 def say(text: str) -> None:
-    """Print a line in the first process alone."""
+    """Print a line in the first process only."""
     if dist.get_rank() == 0:
         print(text, flush=True)
 
 
 def run_to_the_end(work: Callable[[], None]) -> NoReturn:
-    """Do the work of this process, and leave together; if anything fails, at once with status 1.
+    """Run the work of this process, and exit together; on any failure, at once with status 1.
 
-    PyTorch holds on to process groups, and so threads of gloo outlive them. Such a thread aborts
-    the process if it needs the interpreter while that shuts down (pytorch/pytorch#190489). So the
-    process exits before, when Python threads and `atexit` functions of the work have ended.
+    PyTorch holds on to process groups, so gloo's threads outlive them. Such a thread aborts the
+    process if it needs the interpreter while that shuts down (pytorch/pytorch#190489). So the
+    process exits before that, once Python threads and `atexit` functions of the work have ended.
     """
     atexit.register(_end_with_success)  # functions that the work registers later run earlier
     try:
         work()
-        dist.barrier()  # an end may abort a process that is still busy with its peers
+        dist.barrier()  # an exit may abort a process that is still busy with its peers
         dist.destroy_process_group()
     except SystemExit as refusal:
         _end_at_once(str(refusal))
@@ -71,7 +71,7 @@ def _end_with_success() -> NoReturn:
 
 
 def _end_at_once(reason: str) -> NoReturn:
-    """End without PyTorch's own end, which may abort a process whose peers are gone."""
+    """Exit without PyTorch's own shutdown, which may abort a process whose peers are gone."""
     sys.stdout.flush()
     print(reason, file=sys.stderr, flush=True)
     os._exit(1)

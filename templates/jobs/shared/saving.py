@@ -1,6 +1,6 @@
 """When a training saves, and how it ends: after its last step, or before its job ends.
 
-It goes on from what was saved, on these processes or others.
+It resumes from the last checkpoint, on the same processes or others.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ GIB = 1024**3
 
 
 class Saving:
-    """The checkpoints of a training, with `more` that they hold; all processes call all of it.
+    """The checkpoints of a training, with `more` contents; all processes call all methods.
 
-    `in_background` says whether the training goes on while one is written.
+    With `in_background` the training continues while a checkpoint is written.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Saving:
         self._ends = False
 
     def resume(self) -> None:
-        """Go on from the newest complete checkpoint, if there is one."""
+        """Resume from the newest complete checkpoint, if there is one."""
         training, processes = self._training, self._training.processes
         newest = self._checkpoints.newest()
         if newest is None:
@@ -68,7 +68,7 @@ class Saving:
         return self._ends or is_last or step % self._every == 0
 
     def save(self) -> None:
-        """Save, as `slurmpod job metrics` is told; leave where the job ends soon."""
+        """Save, with a line for `slurmpod job metrics`; exit if the job ends soon."""
         step = self._training.step
         state = {"training": self._training, "random": self._random, **self._more}
         say(f"saving a checkpoint after step {step}")
@@ -81,7 +81,7 @@ class Saving:
             self._notice.leave(step)
 
     def end(self) -> None:
-        """Wait for the last checkpoint; tell what the training needed."""
+        """Wait for the last checkpoint; print the memory that the training needed."""
         self._checkpoints.finish()
         if self._device.type != "cpu":
             held = torch.accelerator.max_memory_allocated()
@@ -90,7 +90,7 @@ class Saving:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what `Saving` is given."""
+    """Add the options of `Saving`."""
     parser.add_argument("--checkpoints", type=Path, required=True, help="folder that nodes share")
     parser.add_argument("--keep", type=int, required=True, help="how many checkpoints stay")
     parser.add_argument("--steps", type=int, required=True)

@@ -1,8 +1,8 @@
-"""Shares of a list for the tasks of a job array: each entry belongs to one task, whoever runs it.
+"""Shares of a list for the tasks of a job array: each entry belongs to one task.
 
-What is done stands in `done/TASK.txt`, an entry a line. A task that starts again, after its node
-was lost or by hand, goes on behind that: only an entry in whose midst it was cut off begins again.
-What any task has done counts for all: so there may be more tasks or fewer when they start again.
+Finished entries are in `done/TASK.txt`, one per line. A task that restarts, after its node was lost
+or by hand, continues after them: only an entry that was interrupted is repeated. Entries that any
+task has finished count for all: so the number of tasks may change at a restart.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ DONE = Path("done")
 
 
 def work_on_share(entries: Sequence[str], tasks: int, work: Callable[[str], None]) -> int:
-    """Do what is left of this task's share; return 1 if some of it failed, else 0.
+    """Do the rest of this task's share; return 1 if some of it failed, else 0.
 
-    One entry that fails does not keep the others waiting. Entries are lines: without line breaks.
+    One failed entry does not stop the others. Entries are lines: without line breaks.
     """
     task = int(os.environ["SLURM_ARRAY_TASK_ID"])
     DONE.mkdir(exist_ok=True)
@@ -36,17 +36,17 @@ def work_on_share(entries: Sequence[str], tasks: int, work: Callable[[str], None
 
 
 def left_of(entries: Sequence[str], tasks: int, task: int, done: Collection[str]) -> list[str]:
-    """Return what is left of a task's share."""
+    """Return the unfinished entries of a task's share."""
     return [each for each in entries[task::tasks] if each not in done]
 
 
 def done_by_all() -> set[str]:
-    """Return what all tasks have done; what stands behind the last line break is being written."""
+    """Return all finished entries; text after the last line break is incomplete."""
     return {each for file in DONE.glob("*.txt") for each in file.read_text().split("\n")[:-1]}
 
 
 def tell_left(entries: Sequence[str], tasks: int, script: str) -> int:
-    """Print what is left of all shares, and how to run these tasks alone; return 1 if any is."""
+    """Print the unfinished entries, and how to run their tasks; return 1 if any is left."""
     done = done_by_all()
     left = {task: left_of(entries, tasks, task, done) for task in range(tasks)}
     open_tasks = [str(task) for task, share in left.items() if share]
@@ -65,7 +65,7 @@ def _file_of(task: int) -> Path:
 
 
 def _is_done(entry: str, work: Callable[[str], None], done: int) -> bool:
-    """Work on an entry and note that it is done; tell whether it is."""
+    """Work on an entry and record that it is done; return whether it is."""
     try:
         work(entry)
     except Exception:  # noqa: BLE001 - whatever it is, the other entries are worked on

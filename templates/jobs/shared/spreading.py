@@ -1,4 +1,4 @@
-"""Parameters that are spread over processes: what they begin with, and the norm of their gradients.
+"""Parameters that are distributed over processes: their initial values and their gradients' norm.
 
 No process ever has more than one parameter as a whole.
 """
@@ -14,7 +14,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 DEVIATION = 0.02
-"""Standard deviation of the first weights, as GPT-2 has it."""
+"""Standard deviation of the initial weights, as in GPT-2."""
 
 
 def mesh_of(device: torch.device, replicate: int, shard: int, tensor: int) -> DeviceMesh:
@@ -24,10 +24,10 @@ def mesh_of(device: torch.device, replicate: int, shard: int, tensor: int) -> De
 
 
 def fill(model: nn.Module, device: torch.device, seed: int) -> None:
-    """Put the spread model on its device; each process makes the values of its own shards.
+    """Put the distributed model on its device; each process creates the values of its own shards.
 
-    A parameter follows from the seed and its name, so every mesh of such devices begins with the
-    same model. No process ever has more than one parameter as a whole.
+    A parameter depends on the seed and its name, so every mesh of such devices starts with the same
+    model. No process ever has more than one parameter as a whole.
     """
     if any(True for _ in model.buffers()):
         raise NotImplementedError("the model has buffers: say here what they begin with")
@@ -41,9 +41,9 @@ def fill(model: nn.Module, device: torch.device, seed: int) -> None:
 
 
 def clip(model: nn.Module, most: float) -> torch.Tensor:
-    """Return the norm of all gradients, and shrink them to `most` where it is more.
+    """Return the norm of all gradients, and clip them to `most`.
 
-    The processor does not wait for the norm: on an accelerator it is not known yet.
+    The CPU does not wait for the norm: on an accelerator it is not known yet.
     """
     gradients = [parameter.grad for parameter in model.parameters()]
     squares = [each.to_local().square().sum() / _copies(each) for each in gradients]

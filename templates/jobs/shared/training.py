@@ -1,4 +1,4 @@
-"""What trainings that go on after a cut have in common: what they save, and what they report.
+"""What resumable trainings have in common: their state and their reports.
 
 A checkpoint holds the weights, the optimizer, the learning rate's schedule, the position in the
 data and the state of all random numbers.
@@ -23,11 +23,11 @@ from torch.nn import functional
 
 
 class Training:
-    """Everything that a checkpoint holds but random numbers, which belong to processes.
+    """Everything in a checkpoint except random numbers, which belong to processes.
 
-    `processes` says which ones train: their number, or how they are arranged. Random numbers only
-    go on where it is the same. The optimizer's state has a name for each value of each parameter
-    where it is `flat`, as it has to where processes have different parts of the model.
+    `processes` says which ones train: their number, or their arrangement. Random numbers only
+    continue if it is the same. With `flat` the optimizer's state has a name for each value of each
+    parameter, which is required if processes have different parts of the model.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Training:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state; `processes` is then what those were that wrote it."""
+        """Load a state; `processes` is then that of the run that wrote it."""
         set_state_dict(
             self.model,
             self.optimizer,
@@ -74,7 +74,7 @@ class Training:
         self.processes = state["processes"]
 
     def advance(self, samples: int) -> None:
-        """Let the optimizer do its step with the gradients that are there; count it."""
+        """Run the optimizer's step with the current gradients; count it."""
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.schedule.step()
@@ -83,21 +83,21 @@ class Training:
 
 
 class RandomNumbers:
-    """The state of this process's random numbers, under a name of its own."""
+    """The state of this process's random numbers, under its own name."""
 
     def __init__(self, device: torch.device) -> None:
         self._name = f"process-{dist.get_rank()}"
         self._of_device = None if device.type == "cpu" else torch.get_device_module(device)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what the next random numbers follow from."""
+        """Return the state of the random number generators."""
         states = {"cpu": torch.get_rng_state()}
         if self._of_device:
             states["device"] = self._of_device.get_rng_state()
         return {self._name: states}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on with the random numbers of the process that wrote it."""
+        """Continue with the random numbers of the process that wrote it."""
         torch.set_rng_state(state[self._name]["cpu"])
         if self._of_device:
             self._of_device.set_rng_state(state[self._name]["device"])
@@ -109,10 +109,10 @@ def adamw(
     betas: tuple[float, float] = (0.9, 0.999),
     weight_decay: float = 0.01,
 ) -> torch.optim.Optimizer:
-    """Return AdamW for a model that is on its device; other numbers are PyTorch's unless given.
+    """Return AdamW for a model that is on its device; the default parameters are PyTorch's.
 
-    On NVIDIA GPUs it is the one whose step is one kernel: others need memory for it, a quarter more
-    than weights, gradients and moments take.
+    On NVIDIA GPUs its step is one kernel: other variants need memory for it, a quarter more than
+    weights, gradients and moments take.
     """
     parameters = list(model.parameters())
     is_fused = parameters[0].is_cuda
@@ -122,7 +122,7 @@ def adamw(
 def loss_of(model: nn.Module, texts: torch.Tensor) -> torch.Tensor:
     """Return the mean loss of predicting each token from those before it, with 32 bits or more.
 
-    Scores have no name here: they are large, and would stay until the backward pass has ended.
+    Scores have no variable here: they are large, and would stay until the backward pass has ended.
     """
     return functional.cross_entropy(exact(model(texts[:, :-1])), texts[:, 1:].flatten())
 
@@ -141,7 +141,7 @@ def report(training: Training, loss: float, **more: str) -> None:
 
 
 def finite(value: float, what: str, step: int) -> float:
-    """Return a value, or end before it gets into the weights, and so into a checkpoint."""
+    """Return a value, or exit before it gets into the weights, and so into a checkpoint."""
     if not math.isfinite(value):
         raise ArithmeticError(f"the {what} is {value} after step {step}: no checkpoint may hold it")
     return value
@@ -154,7 +154,7 @@ def mean_of_all(loss: torch.Tensor) -> float:
 
 
 def share_of_rate(step: int, warmup: int, steps: int) -> float:
-    """Return the share of the learning rate: it rises while warming up, then falls to nothing."""
+    """Return the factor of the learning rate: it rises during warm-up, then falls to zero."""
     if step < warmup:
         return (step + 1) / (warmup + 1)
     return 0.5 * (1 + math.cos(math.pi * (step - warmup) / max(1, steps - warmup)))

@@ -1,4 +1,4 @@
-"""PyTorch's flight recorder: which ranks have not come to a collective that others are in.
+"""PyTorch's flight recorder: ranks that have not reached a collective that others are in.
 
 A dump is a pickle or JSON, as `torch/distributed/flight_recorder` of PyTorch reads it: the
 collectives (`entries`) of one rank, and the groups that it belongs to (`pg_config`).
@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 PREFIX = "flight_"
-"""What begins a dump's name; the rank follows."""
+"""The prefix of a dump's name; the rank follows."""
 
 
 @dataclass(frozen=True)
 class Missing:
-    """A collective that `ranks` have not come to, and the ranks that wait there for them."""
+    """A collective that `ranks` have not reached, and the ranks that wait there for them."""
 
     collective: str
     ranks: tuple[int, ...]
@@ -29,7 +29,7 @@ class Missing:
 
 
 class _Plain(pickle.Unpickler):
-    """Reads plain values alone: a dump may be of anybody."""
+    """Reads plain values only: a dump is not trusted."""
 
     def find_class(self, module: str, name: str) -> NoReturn:
         raise pickle.UnpicklingError(f"a dump has no {module}.{name}")
@@ -47,9 +47,9 @@ def dumps_in(folder: Path) -> dict[int, Any]:
 
 
 def missing(dumps: Mapping[int, Any]) -> Missing | None:
-    """Return the collective that some have not come to; None where all are equally far.
+    """Return the collective that some ranks have not reached; None if all are equally far.
 
-    Of several groups it is the one in which somebody has waited longest.
+    Of several groups it is the one in which a rank has waited longest.
     """
     last: defaultdict[str, dict[int, dict[str, Any]]] = defaultdict(dict)
     members: dict[str, set[int]] = {}

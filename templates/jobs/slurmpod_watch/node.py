@@ -1,8 +1,8 @@
-"""What the ranks of a job do on this node: a line of JSON for each. Started on all of its nodes.
+"""The state of a job's ranks on this node, as a line of JSON for each. Runs on all of its nodes.
 
 A rank is the process with its own RANK, as torchrun starts it, or the Python of a task of srun.
-Stacks come from py-spy, where it is there and may look; else from the training itself, where it
-lets faulthandler write them for a signal: into $SLURMPOD_STACKS/RANK.txt, for SIGUSR2.
+Stacks come from py-spy, if it is installed and permitted; else from the training itself, if its
+faulthandler writes them for a signal: into $SLURMPOD_STACKS/RANK.txt, for SIGUSR2.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ PROC = Path("/proc")
 STACKS = "SLURMPOD_STACKS"
 STACK_SIGNAL = signal.SIGUSR2
 SECONDS = 10
-"""How long py-spy may take for a process."""
+"""The time limit of py-spy for a process."""
 
 PAUSE = 0.5
-"""Between two looks, and for what a signal has to bring."""
+"""The pause between two polls, and the time for the response to a signal."""
 
 DUMP_SECONDS = 3
-"""How long PyTorch may take to write a dump: it looks at its pipe once in a second."""
+"""The time limit for PyTorch to write a dump: it polls its pipe once a second."""
 
 OF_FAULTHANDLER = re.compile(
     r'^  File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<name>.+)$', re.M
@@ -36,11 +36,11 @@ OF_FAULTHANDLER = re.compile(
 OF_PY_SPY = re.compile(r"^    (?P<name>\S.*) \((?P<file>[^()]+):(?P<line>\d+)\)$", re.M)
 THREADS = re.compile(r"^(?=Thread |Current thread )", re.M)
 HIGHEST_STEP = 4_000_000_000
-"""Steps of Slurm itself, such as that of the batch script, have higher numbers."""
+"""Slurm's own steps, such as that of the batch script, have higher numbers."""
 
 
 class Process:
-    """A process of this node as /proc has it; what cannot be read is empty."""
+    """A process of this node from /proc; fields that cannot be read are empty."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -62,7 +62,7 @@ class Process:
 
     @property
     def is_python(self) -> bool:
-        """Whether it runs Python; PyTorch gives its processes another name."""
+        """Whether it runs Python; PyTorch renames its processes."""
         try:
             return (self._folder / "exe").readlink().name.startswith("python")
         except OSError:
@@ -80,7 +80,7 @@ class Process:
         return "" if found == "0" else found
 
     def catches(self, number: int) -> bool:
-        """Return whether it handles a signal that would end it otherwise."""
+        """Return whether it handles a signal whose default is to end it."""
         return bool(int(self._status.get("SigCgt") or "0", 16) >> (number - 1) & 1)
 
     def _read(self, name: str) -> str:
@@ -105,7 +105,7 @@ def processes_of(job: str) -> list[Process]:
 
 
 def ranks_of(processes: list[Process]) -> Iterator[tuple[int, Process]]:
-    """Yield ranks with their processes; what these start has the same variables."""
+    """Yield ranks with their processes; child processes have the same variables."""
     by_pid = {each.pid: each for each in processes}
     has_ranks = any("RANK" in each.variables for each in processes)
     variable = "RANK" if has_ranks else "SLURM_PROCID"
@@ -120,7 +120,7 @@ def ranks_of(processes: list[Process]) -> Iterator[tuple[int, Process]]:
 
 
 def look(job: str) -> list[dict[str, object]]:
-    """Return what is seen of each rank here, once."""
+    """Return one sample of each rank here."""
     processes = processes_of(job)
     found = []
     for rank, each in ranks_of(processes):
@@ -139,7 +139,7 @@ def look(job: str) -> list[dict[str, object]]:
 
 
 def stack_of(process: Process, rank: int) -> list[str]:
-    """Return the frames of its main thread, the innermost first."""
+    """Return the frames of its main thread, innermost first."""
     return _by_py_spy(process) or _by_signal(process, rank)
 
 
@@ -179,14 +179,14 @@ def frames(text: str, pattern: re.Pattern[str]) -> list[str]:
 
 
 def ask_flight_recorder(process: Process, rank: int) -> bool:
-    """Ask PyTorch for a dump through the pipe that it reads for that; return whether it is there.
+    """Request a dump from PyTorch through its pipe; return whether it was written.
 
-    It is in what the process has as /tmp, which may be that of a container.
+    It is in the /tmp of the process, which may be that of a container.
     """
     stem = process.variables.get("TORCH_NCCL_DEBUG_INFO_PIPE_FILE")
     try:
         pipe = os.open(f"/proc/{process.pid}/root{stem}{rank}.pipe", os.O_WRONLY | os.O_NONBLOCK)
-    except OSError:  # with gloo there is none
+    except OSError:  # gloo has none
         return False
     os.write(pipe, b"1\n")
     os.close(pipe)
@@ -194,7 +194,7 @@ def ask_flight_recorder(process: Process, rank: int) -> bool:
 
 
 def main() -> None:
-    """Print what is seen, as often as asked."""
+    """Print the samples, as many as requested."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
     parser.add_argument("--job", required=True)
     parser.add_argument("--looks", type=int, default=1)

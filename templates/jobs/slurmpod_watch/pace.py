@@ -1,4 +1,4 @@
-"""The pace of a training, from its log or a heartbeat: what is usual, when it hangs or crawls."""
+"""The pace of a training, from its log or a heartbeat: its usual value, hangs and crawls."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from pathlib import Path
 from statistics import median
 
 OWN = "slurmpod-watch: "
-"""What begins a line of the watcher itself, which is no news of the training."""
+"""The prefix of the watcher's own lines, which are no progress of the training."""
 
 PAUSE = re.compile(r"(?i)checkpoint|\bsav(?:e|ing)|\bvalidat|\bevaluat|\bcompil")
-"""Words of lines after which a training may be silent for long."""
+"""Words in lines that may be followed by a long silence."""
 
 PATTERNS = Path(__file__).with_name("patterns.json")
-"""How trainings report a step: those that `slurmpod job metrics` reads."""
+"""The formats of reported steps: those that `slurmpod job metrics` reads."""
 
 FEWEST = 3
-"""Intervals from which on it is known what is usual."""
+"""The number of intervals after which the usual pace is known."""
 
 RECENT, KEPT = 10, 200
-"""Intervals whose median is today's pace, and those that what is usual follows from."""
+"""The numbers of intervals for the current pace (their median) and for the usual pace."""
 
 SHORTEST_CRAWL = 1.0
-"""Seconds; a step that takes less is not worth anybody's time."""
+"""Seconds; crawls of shorter steps are not reported."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds, and how many times the usual, a training may be silent; `slow` is when it crawls."""
+    """Allowed silence in seconds and in usual intervals; `slow` defines a crawl."""
 
     times: float = 10.0
     floor: float = 300.0
@@ -40,7 +40,7 @@ class Limits:
 
 @dataclass
 class Pace:
-    """The intervals between reports; all times are of one clock that only goes on."""
+    """The intervals between reports; all times are of one monotonic clock."""
 
     limits: Limits
     last: float
@@ -49,14 +49,14 @@ class Pace:
     is_pausing: bool = False
 
     def report(self, now: float, count: int) -> None:
-        """Note that so many reports came since the last time."""
+        """Record a number of reports since the last time."""
         interval = (now - self.last) / count
         if self.is_begun and now - self.last <= self.allowed:
             self.intervals = [*self.intervals, *[interval] * count][-KEPT:]
         self.last, self.is_begun, self.is_pausing = now, True, False
 
     def output(self, now: float, text: str) -> None:
-        """Note what was written that reports no step: before the first one it is progress, too."""
+        """Record a line without a step: before the first step it counts as progress, too."""
         if not self.is_begun:
             self.last = now
         elif PAUSE.search(text):
@@ -69,7 +69,7 @@ class Pace:
 
     @property
     def allowed(self) -> float:
-        """Seconds without a report that are no hang: saves that came before are none, either."""
+        """Seconds without a report that are no hang: neither are saves as long as earlier ones."""
         if self.usual is None:
             return max(self.limits.start, self.limits.floor)
         longest = max(self.limits.times * self.usual, 2 * max(self.intervals), self.limits.floor)
@@ -81,7 +81,7 @@ class Pace:
 
     @property
     def crawl(self) -> tuple[float, float] | None:
-        """Seconds of a step now and before, where it has become that much slower."""
+        """Seconds of a step now and before, if it has become slow."""
         before, recent = self.intervals[:-RECENT], self.intervals[-RECENT:]
         if len(before) < RECENT:
             return None
@@ -91,7 +91,7 @@ class Pace:
 
 
 class Log:
-    """Reads what comes to a log, from its end on: how many reports, and all the rest."""
+    """Reads new text of a log from its end on: the number of reports, and the other lines."""
 
     def __init__(self, path: Path, patterns: list[str] | None = None) -> None:
         self._path = path
@@ -116,7 +116,7 @@ class Log:
 
     def _new(self) -> str:
         try:
-            if self._path.stat().st_size < self._offset:  # a restart has emptied it
+            if self._path.stat().st_size < self._offset:  # a restart has truncated it
                 self._offset = 0
             with self._path.open("rb") as file:
                 file.seek(self._offset)
@@ -127,9 +127,9 @@ class Log:
         return new.decode(errors="replace")
 
     def _step(self, line: str) -> str | None:
-        """Return the step that a line reports, as text; None for any other line.
+        """Return the step in a line, as text; None for any other line.
 
-        A pattern without names has the step as its first group, one without any is its own text.
+        In a pattern without named groups the step is the first group, or else the whole match.
         """
         for pattern in self._patterns:
             if found := pattern.search(line):
@@ -140,7 +140,7 @@ class Log:
 
 
 class Heartbeat:
-    """Reads when a file was last changed, in place of a log."""
+    """Reads when a file was last changed, as a replacement for a log."""
 
     step = ""
 
@@ -149,7 +149,7 @@ class Heartbeat:
         self._changed = self._time()
 
     def read(self) -> tuple[int, str]:
-        """Return 1 where it was changed since the last time."""
+        """Return 1 if it was changed since the last time."""
         before, self._changed = self._changed, self._time()
         return int(self._changed != before), ""
 

@@ -1,4 +1,4 @@
-"""What the watcher asks of Slurm, and has it do, for the job that it runs in."""
+"""The watcher's commands to Slurm, for the job that it runs in."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SECONDS = 60
-"""How long a command may take; a controller may be away."""
+"""The time limit of a command; a controller may be away."""
 
 MARK = "slurmpod-watch "
-"""What begins the watcher's part of a job's comment."""
+"""The prefix of the watcher's part of a job's comment."""
 
 LONGEST = 700
-"""Characters of it."""
+"""Its maximum length in characters."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class Job:
     id: str
 
     def log(self) -> str:
-        """Return the file that it writes to; empty where that is not known."""
+        """Return its output file, or an empty text if that is not known."""
         return self._shown("StdOut")
 
     def nodes(self) -> list[str]:
-        """Return the names of its nodes as they are now."""
+        """Return the current names of its nodes."""
         return _run("scontrol", "show", "hostnames", self._shown("NodeList")).split()
 
     def steps(self) -> set[str]:
@@ -40,7 +40,7 @@ class Job:
         return set(re.findall(rf"^{self.id}\.(\d+)$", shown.replace(" ", ""), re.MULTILINE))
 
     def look(self, looks: int, count: int, seconds: float) -> str:
-        """Return what node.py prints on all nodes, or on those that answer in time."""
+        """Return node.py's output from all nodes that answer in time."""
         command = [
             *("srun", f"--jobid={self.id}", "--overlap", "--input=none", "--kill-on-bad-exit=0"),
             *(f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "--cpus-per-task=1"),
@@ -50,17 +50,17 @@ class Job:
         return _run(*command, seconds=seconds)
 
     def comment(self, text: str) -> None:
-        """Let everybody who asks for the job read it; what its user wrote there stays."""
+        """Set the job's comment, which all users see; the user's own comment stays."""
         before = self._shown("Comment").partition(MARK)[0].strip()
         said = f"{before} {MARK}{text}".strip()[:LONGEST].replace("=", ":").replace("|", "/")
         _run("scontrol", "update", f"jobid={self.id}", f"comment={said}")
 
     def requeue(self) -> None:
-        """Give the nodes back; the job begins again in the queue."""
+        """Requeue the job: its nodes are released, and it starts again."""
         _run("scontrol", "requeue", self.id)
 
     def kill(self, step: str) -> None:
-        """End a step at once, also one that hears nothing."""
+        """End a step at once, even one that ignores signals."""
         _run("scancel", "--signal=KILL", f"{self.id}.{step}")
 
     def _shown(self, field: str) -> str:
@@ -70,7 +70,7 @@ class Job:
 
 
 def _run(*command: str, seconds: float = SECONDS) -> str:
-    """Return what a command prints, also one that fails or takes too long."""
+    """Return the output of a command, even if it fails or times out."""
     settings = {**os.environ, "SLURM_LABELIO": "0"}
     with (
         suppress(OSError),

@@ -1,4 +1,4 @@
-"""What the ranks of a training do -> which one the others wait for, in a sentence. Pure."""
+"""The rank that the others wait for, in a sentence, from the state of all ranks. Pure."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ STOPPED, DISK = "T", "D"
 
 @dataclass(frozen=True)
 class Rank:
-    """One rank: where it is, the state of its process and of those that it started, its stack.
+    """One rank: its place, the state of the process and of its children, its stack.
 
-    Each frame of the stack is `function (file:line)`, the innermost first; none where it is not
-    known. `waits` is where the kernel has it, `children` are process, state and name.
+    Each frame of the stack is `function (file:line)`, innermost first; empty if unknown. `waits` is
+    its function in the kernel, `children` are process, state and name.
     """
 
     rank: int
@@ -44,7 +44,7 @@ class Rank:
 
     @property
     def name(self) -> str:
-        """Where it is, for people."""
+        """Its position, for people."""
         return f"rank {self.rank} on {self.node} (process {self.pid})"
 
     @property
@@ -60,7 +60,7 @@ class Rank:
 def hanging(
     ranks: Sequence[Rank], silent: Sequence[str] = (), flight: Missing | None = None
 ) -> str:
-    """Return which rank the others wait for, and why that is known."""
+    """Return the rank that the others wait for, and the evidence."""
     if silent:
         return f"{', '.join(silent)} did not answer: look at it first"
     if not ranks:
@@ -74,7 +74,7 @@ def hanging(
 
 
 def slowest(samples: Sequence[Sequence[Rank]]) -> str:
-    """Return which rank the others wait for most of the time; samples are of some seconds."""
+    """Return the rank that the others wait for most of the time, from samples over some seconds."""
     busy: Counter[int] = Counter()
     shown: dict[int, Rank] = {}
     for sample in samples:
@@ -127,7 +127,7 @@ def _behind(ranks: Sequence[Rank], flight: Missing) -> str:
 
 
 def _outside(ranks: Sequence[Rank]) -> str:
-    """Tell of ranks that are in no collective while others are; nothing where stacks lack."""
+    """Name ranks that are in no collective while others are; nothing without stacks."""
     outside = [each for each in ranks if each.stack and not each.is_in_collective]
     inside = [each for each in ranks if each.is_in_collective]
     if not inside or not outside or len(inside) + len(outside) < len(ranks):
@@ -138,7 +138,7 @@ def _outside(ranks: Sequence[Rank]) -> str:
 
 
 def _deviating(ranks: Sequence[Rank]) -> str:
-    """Tell of a rank that is elsewhere than most, by its stack or by where the kernel has it."""
+    """Name a rank that is elsewhere than most, by its stack or its function in the kernel."""
     for places in ([each.stack[:1] for each in ranks], [each.waits for each in ranks]):
         common, count = Counter[object](places).most_common(1)[0]
         others = [each for each, place in zip(ranks, places, strict=True) if place != common]

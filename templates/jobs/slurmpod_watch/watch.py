@@ -1,8 +1,9 @@
-"""Run the step of a training, and watch it: tell who hangs or crawls, and start it again if asked.
+"""Run the step of a training and watch it: name the rank that hangs or crawls, restart if asked.
 
 python3 slurmpod_watch/watch.py [OPTIONS] -- srun ...
 
-Its own faults never end the training: it is then left alone. The status is that of the step.
+The watcher's own failures never end the training, which then runs unwatched. The exit status is
+that of the step.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ POLL_SECONDS = 1.0
 LOOK_SECONDS = 60.0
 LOOKS = 5
 MOST_RESTARTS = 3
-"""Restarts in a row without any step between them."""
+"""The maximum number of restarts in a row without any step between them."""
 
 END_SECONDS = 60.0
-"""How long a step that was killed may take to end, before its srun is ended, too."""
+"""How long a killed step may take to end before its srun is ended, too."""
 
 
 class Watch:
-    """One job's step, run as often as it is restarted."""
+    """One job's step, run once and after each restart."""
 
     def __init__(self, options: argparse.Namespace, job: Job) -> None:
         self._options = options
@@ -64,7 +65,7 @@ class Watch:
                 return status if status >= 0 else 128 - status
 
     def _variables(self) -> dict[str, str]:
-        """Return those of the step: where stacks and dumps of PyTorch's flight recorder go."""
+        """Return the step's variables: the paths of stacks and of flight recorder dumps."""
         dump = str(self._folder / PREFIX)
         added = {
             "SLURMPOD_STACKS": str(self._folder),
@@ -76,7 +77,7 @@ class Watch:
         return {**added, **os.environ}
 
     def _watch(self, step: subprocess.Popen[bytes], before: set[str]) -> bool:
-        """Watch until the step ends; return whether it is to be started again."""
+        """Watch until the step ends; return whether to restart it."""
         heartbeat, log = self._options.heartbeat, self._options.log or self._job.log()
         source = Heartbeat(Path(heartbeat)) if heartbeat else Log(Path(log))
         pace, is_told, is_slow = Pace(self._limits, time.monotonic()), False, False
@@ -98,7 +99,7 @@ class Watch:
         return False
 
     def _hangs(self, pace: Pace, now: float, step: str) -> bool:
-        """Tell who hangs, and act; return whether the step is to be restarted."""
+        """Report the rank that hangs, and act; return whether to restart the step."""
         usual = "" if pace.usual is None else f", where {pace.usual:.3g} s are usual"
         after = f" after step {step}" if step else ""
         looks = self._looks(1)
@@ -120,14 +121,14 @@ class Watch:
         return True
 
     def _goes_on(self) -> None:
-        """Tell that what was told of a hang is over, also by a step that was started again."""
+        """Report that a hang is over, also after a restart."""
         if self._told:
             say("the training goes on")
             self._job.comment(f"{_now()} over: {self._told}")
             self._told = ""
 
     def _crawls(self, pace: Pace, was_slow: bool) -> bool:
-        """Tell once who is slow; return whether the training is."""
+        """Report once which rank is slow; return whether the training is."""
         if not pace.crawl:
             return False
         if not was_slow:
@@ -139,8 +140,8 @@ class Watch:
         return True
 
     def _looks(self, looks: int) -> list[dict[str, object]]:
-        """Return what all nodes that answer have seen, and keep it beside the job."""
-        for dump in self._folder.glob(f"{PREFIX}*"):  # of a hang before
+        """Return the samples of all nodes that answer, and save them next to the job."""
+        for dump in self._folder.glob(f"{PREFIX}*"):  # of an earlier hang
             dump.unlink()
         count = len(self._job.nodes()) or 1
         printed = self._job.look(looks, count, LOOK_SECONDS)
@@ -154,7 +155,7 @@ class Watch:
         self._job.comment(f"{_now()} {text}")
 
     def _end(self, step: subprocess.Popen[bytes], before: set[str]) -> bool:
-        """End the step, so that it can be started again."""
+        """End the step, so that it can be restarted."""
         say("the step is ended, and starts again")
         for number in self._job.steps() - before:
             self._job.kill(number)
@@ -223,7 +224,7 @@ def _options(words: list[str]) -> argparse.Namespace:
 
 
 def main() -> int:
-    """Watch in a job of Slurm; elsewhere only run the command."""
+    """Watch in a Slurm job; elsewhere only run the command."""
     options = _options(sys.argv[1:])
     job = os.environ.get("SLURM_JOB_ID")
     if job:

@@ -1,7 +1,7 @@
 """Train a model with SMP v2 (SageMaker model parallelism library) on made-up tokens.
 
 SMP reads its own keys, and changes the model; the rest is PyTorch's FSDP. Written after AWS's
-documentation, and not run: SMP is there in AWS's image alone.
+documentation, and not run: SMP exists in AWS's image only.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ LLAMAS = {
         "intermediate_size": 28_672,
     },
 }
-"""What differs from Llama 2 with 7 billion parameters, which is LlamaConfig's default."""
+"""Differences from Llama 2 with 7 billion parameters, which is LlamaConfig's default."""
 
 
 def main(options: argparse.Namespace) -> None:
-    """Train for some steps; say the loss and how fast it was."""
+    """Train for some steps; print the loss and the speed."""
     keys = json.loads(options.config.read_text())
     if options.backend == "smddp":
         import smdistributed.dataparallel.torch.torch_smddp  # noqa: F401  # registers the backend

@@ -1,4 +1,4 @@
-"""Made-up samples for `bench_smp.py`, and what each process has of them."""
+"""Made-up samples for `bench_smp.py`, and each process's share of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ VOCABULARY = 32_000
 
 @dataclass(frozen=True)
 class Share:
-    """Which samples a process has, and which part of each.
+    """The samples of a process, and its part of each.
 
     Neighbours are a group that has the same samples: those that share layers have the same part of
     them, those that share samples (context parallelism) have another of `parts`.

@@ -1,4 +1,4 @@
-"""Copy a share of the files: several at a time, each held against what the source says of it."""
+"""Copy a share of the files: several at a time, each verified against the source's metadata."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GB = 1e9
 
 
 class Refused(Exception):
-    """A file that is not copied, and why."""
+    """A file that was not copied, and why."""
 
 
 class Share:
@@ -40,7 +40,7 @@ class Share:
         self._began = self._told = time.monotonic()
 
     def copy(self, streams: int) -> list[str]:
-        """Bring all files; return what is wrong with those that did not come."""
+        """Copy all files; return the errors of those that failed."""
         (self.at / KEPT_BACK / "parts").mkdir(exist_ok=True)
         with ThreadPoolExecutor(streams) as pool:
             problems = [said for said in pool.map(self._bring, self.items) if said]
@@ -77,7 +77,7 @@ class Share:
         name = hashlib.sha256(f"{item.path} {item.address} {item.identity}".encode()).hexdigest()
         part = self.at / KEPT_BACK / "parts" / name
         if part.exists() and part.stat().st_size >= item.size:
-            part.unlink()  # whole, but for its proof: what S3 says comes with the content alone
+            part.unlink()  # complete, but not verified: S3 gives its metadata only with the content
         for tries_left in reversed(range(TRIES)):
             digests = of_file(part, parts) if part.exists() else Digests(parts)
             try:
@@ -96,7 +96,7 @@ class Share:
         self._record(item, target, digests, proof)
 
     def _append(self, item: Item, part: Path, digests: Digests) -> dict[str, Any]:
-        """Bring what is missing of a file, and know its digest when it is there."""
+        """Fetch the missing part of a file, and compute its digest when it is complete."""
         with part.open("ab", buffering=BLOCK) as written:
 
             def take(block: bytes) -> None:
@@ -120,7 +120,7 @@ class Share:
             self.records.add(record, self.task)
 
     def _tell(self) -> None:
-        """Say how far this task is."""
+        """Print the progress of this task."""
         self._told = time.monotonic()
         speed = self.copied / 1e6 / max(self._told - self._began, 0.001)
         print(
@@ -131,10 +131,10 @@ class Share:
 
 
 def _proof(item: Item, digests: Digests, said: dict[str, Any]) -> str:
-    """Return by what a content is known to be the source's; nothing where it is not.
+    """Return the proof that a content is the source's; nothing if it is not.
 
     The ETag of an object that KMS encrypts is no digest. Of an object that the AWS CLI has just
-    read, it is the one for which it was asked.
+    read, it is the one that was requested.
     """
     if digests.size != item.size:
         return ""

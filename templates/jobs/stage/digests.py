@@ -12,7 +12,7 @@ WHOLE = re.compile(r"[0-9a-f]{32}")
 
 
 class Digests:
-    """What bytes have been taken so far, one after the other.
+    """Digests of a stream of bytes.
 
     The ETag of an object that was uploaded in parts is the MD5 of their MD5s ("Checking object
     integrity", Amazon S3 user guide); `part_size` is 0 for one that was not.
@@ -27,7 +27,7 @@ class Digests:
         self._parts: list[bytes] = []
 
     def take(self, block: bytes) -> None:
-        """Take the next bytes."""
+        """Add the next bytes."""
         self.size += len(block)
         self._sha256.update(block)
         while self.part_size and self._in_part + len(block) >= self.part_size:
@@ -49,7 +49,7 @@ class Digests:
 
     @property
     def etag(self) -> str:
-        """What S3 calls these bytes; call it at the end alone."""
+        """S3's ETag of these bytes; may be read only at the end."""
         if not self.part_size:
             return self._md5.hexdigest()
         if self._in_part:

@@ -1,7 +1,7 @@
-"""What was staged into a folder: a line of JSON for each file, kept in the folder itself.
+"""The files staged into a folder: a line of JSON for each file, kept in the folder itself.
 
-Tasks that run side by side write files of their own, each line as soon as it is true; the last step
-of a job puts them together.
+Parallel tasks write separate files, each line as soon as it is true; the last step of a job
+combines them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MANIFEST = "manifest.jsonl"
 
 @dataclass(frozen=True)
 class Record:
-    """A staged file as it was when it was complete; `proof` says what its content was held by."""
+    """A staged file as it was when complete; `proof` says how its content was verified."""
 
     path: str
     size: int
@@ -27,12 +27,12 @@ class Record:
     proof: str
 
     def is_of(self, item: Item) -> bool:
-        """Return whether this is the content that the source has now."""
+        """Return whether this is the source's current content."""
         mine = self.sha256 if item.sha256 else self.etag
         return self.size == item.size and mine == item.identity
 
     def is_untouched(self, folder: Path) -> bool:
-        """Return whether the file looks as it was left."""
+        """Return whether the file is unchanged."""
         file = folder / self.path
         try:
             now = file.lstat()
@@ -52,18 +52,18 @@ class Records:
         found: dict[str, Record] = {}
         for file in [self.place / MANIFEST, *self._of_tasks()]:
             for line in file.read_text().splitlines() if file.exists() else ():
-                if line.endswith("}"):  # one that was cut off is none
+                if line.endswith("}"):  # an incomplete line does not count
                     record = Record(**json.loads(line))
                     found[record.path] = record
         return found
 
     def add(self, record: Record, task: str) -> None:
-        """Write down a file of this task."""
+        """Record a file of this task."""
         with (self.place / f"task-{task}.jsonl").open("a") as written:
             written.write(f"{json.dumps(asdict(record))}\n")
 
     def conclude(self) -> None:
-        """Put what tasks wrote into one file."""
+        """Combine the tasks' files into one."""
         tasks = self._of_tasks()
         lines = [f"{json.dumps(asdict(each))}\n" for _, each in sorted(self.all().items())]
         new = self.place / f".{MANIFEST}"

@@ -1,4 +1,4 @@
-"""Where staged files come from: objects below a prefix of S3, or the lines of an index."""
+"""Sources of staged files: objects below a prefix of S3, or the lines of an index."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from typing import Any
 S3 = "s3://"
 BLOCK = 1 << 20
 QUIET_SECONDS = 60
-"""How long a web server may say nothing."""
+"""The time limit for a silent web server."""
 
 KEPT_BACK = ".slurmpod-staged"
-"""The folder in which staging writes down what it did."""
+"""The folder with staging's own records."""
 
 
 class NotRead(Exception):
-    """A source that could not be read, or not up to its end."""
+    """A source that could not be read completely."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """A file of the source: its name below the destination, and what is known of its content."""
+    """A file of the source: its name below the destination, and the metadata of its content."""
 
     path: str
     size: int
@@ -39,12 +39,12 @@ class Item:
 
     @property
     def identity(self) -> str:
-        """What another content has otherwise."""
+        """Metadata that differ if the content does."""
         return self.sha256 or self.etag
 
 
 def items_of(source: str, region: str) -> list[Item]:
-    """Return the files of a prefix, or of an index, in the order of their names."""
+    """Return the files of a prefix, or of an index, sorted by name."""
     items = _listed(source, region) if source.startswith(S3) else _indexed(Path(source))
     odd = sorted(item.path for item in items if _is_odd(item.path))
     folders = {str(parent) for item in items for parent in PurePosixPath(item.path).parents}
@@ -73,7 +73,7 @@ def _listed(source: str, region: str) -> list[Item]:
 
 
 def _indexed(index: Path) -> list[Item]:
-    """Read an index; who wrote it into the job's folder has checked its lines."""
+    """Read an index, whose lines were checked when it was written into the job's folder."""
     words = [line.split(maxsplit=3) for line in index.read_text(encoding="utf-8").splitlines()]
     return [
         Item(path, int(size), address, sha256=sha256)
@@ -89,7 +89,7 @@ def _is_odd(path: str) -> bool:
 
 
 def read(item: Item, region: str, offset: int, take: Callable[[bytes], object]) -> dict[str, Any]:
-    """Read a file from `offset` on; return what S3 says of it. Raises NotRead."""
+    """Read a file from `offset` on; return S3's metadata. Raises NotRead."""
     if item.address.startswith(S3):
         return _read_object(item, region, offset, take)
     try:
@@ -101,7 +101,7 @@ def read(item: Item, region: str, offset: int, take: Callable[[bytes], object]) 
 def _read_object(
     item: Item, region: str, offset: int, take: Callable[[bytes], object]
 ) -> dict[str, Any]:
-    """Let the AWS CLI write into a pipe, such that nothing is lost when it is cut off."""
+    """Let the AWS CLI write into a pipe, such that nothing is lost if it is interrupted."""
     bucket, _, key = item.address.removeprefix(S3).partition("/")
     command = ["aws", "s3api", "get-object", "--region", region, "--bucket", bucket, "--key", key]
     command += ["--if-match", f'"{item.etag}"'] if item.etag else []
@@ -140,7 +140,7 @@ def _read_web(item: Item, offset: int, take: Callable[[bytes], object]) -> dict[
 
 
 def part_size(item: Item, region: str) -> int:
-    """Return how long the parts were in which an object was uploaded; 0 where nobody says it."""
+    """Return the part size of an object's upload; 0 if it is unknown."""
     bucket, _, key = item.address.removeprefix(S3).partition("/")
     command = ["aws", "s3api", "head-object", "--region", region, "--bucket", bucket, "--key", key]
     command += ["--part-number", "1", "--output", "json"]

@@ -1,8 +1,9 @@
-"""Stage files on storage that all nodes share, or remove what was staged.
+"""Stage files on storage that all nodes share, or remove staged files.
 
-`list` writes down what is to be there, `copy` brings this task's share of it, and `conclude` says
-whether all of it is there. A file that was staged before, and is the source's, is not copied again;
-one that was cut off goes on where it ended. `evict` removes what is as it was staged, nothing else.
+`list` writes the list of files, `copy` copies this task's share, and `conclude` checks whether all
+of them are there. A file that was staged before, and matches the source, is not copied again; an
+incomplete one is resumed where it ended. `evict` removes staged files that are unchanged, nothing
+else.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ GB = 1e9
 
 
 def main(options: argparse.Namespace) -> int:
-    """Do one step; return the exit status."""
+    """Run one step; return the exit status."""
     steps = {"list": list_items, "copy": copy, "conclude": conclude, "evict": evict}
     return steps[options.step](options)
 
 
 def list_items(options: argparse.Namespace) -> int:
-    """Write down what the source has, after it is known to fit."""
+    """Write the list of the source's files, after a check that they fit."""
     items = items_of(options.source, options.region)
     at: Path = options.at
     try:
@@ -56,7 +57,7 @@ def list_items(options: argparse.Namespace) -> int:
 
 
 def copy(options: argparse.Namespace) -> int:
-    """Copy this task's share: every n-th file, the largest first."""
+    """Copy this task's share: every n-th file, largest first."""
     task, tasks = int(os.environ["SLURM_PROCID"]), int(os.environ["SLURM_NTASKS"])
     by_size = sorted(_items(), key=lambda item: -item.size)
     share = Share(by_size[task::tasks], options.at, options.region, str(task))
@@ -67,7 +68,7 @@ def copy(options: argparse.Namespace) -> int:
 
 
 def conclude(options: argparse.Namespace) -> int:
-    """Say whether everything is there, and by what that is known."""
+    """Report whether everything is there, and how it was verified."""
     records = Records(options.at)
     records.conclude()
     known, items = records.all(), _items()
@@ -90,7 +91,7 @@ def conclude(options: argparse.Namespace) -> int:
 
 
 def evict(options: argparse.Namespace) -> int:
-    """Remove what is as it was staged, and keep what was changed since."""
+    """Remove unchanged staged files, and keep those that were changed since."""
     at: Path = options.at
     records = Records(at).all()
     if not records:
@@ -117,7 +118,7 @@ def evict(options: argparse.Namespace) -> int:
 
 def _remove_empty(folders: set[Path]) -> None:
     for folder in sorted(folders, key=lambda each: -len(each.parts)):
-        with suppress(OSError):  # something else is in it
+        with suppress(OSError):  # the folder has other contents
             folder.rmdir()
 
 

@@ -1,7 +1,7 @@
-"""Make this task's trials of the sweep, or show the results of all.
+"""Run this task's trials of the sweep, or show the results of all.
 
-`points.json` has the values of every trial. Each result stands in `results/`, in a file that is
-named after these values: so a result of other values is never taken for one of these.
+`points.json` has the values of every trial. Each result is in `results/`, in a file that is named
+after these values: so a result of other values is never mistaken for one of these.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Point = dict[str, Any]
 
 
 def main(options: argparse.Namespace) -> int:
-    """Do what the options say; return the exit status."""
+    """Run the requested action; return the exit status."""
     points: list[Point] = json.loads(POINTS.read_text())
     entries = list(map(_entry, points))
     if options.after:
@@ -57,7 +57,7 @@ def _rows(points: list[Point]) -> list[Point]:
 
 
 def _entry(values: Point) -> str:
-    """Return the values of a trial as one line, the same in whatever order they stand."""
+    """Return the values of a trial as one line, independent of their order."""
     return json.dumps(values, sort_keys=True)
 
 
@@ -66,7 +66,7 @@ def _result(entry: str) -> Path:
 
 
 def _try(entry: str) -> None:
-    """Make one trial; its result is written all at once."""
+    """Run one trial; its result is written atomically."""
     values = json.loads(entry)
     score = float(trial(values))
     if not math.isfinite(score):

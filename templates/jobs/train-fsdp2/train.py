@@ -1,8 +1,8 @@
-"""Train a model with FSDP2 such that it may be cut off at any time and goes on as if it had not.
+"""Train a model with FSDP2 so that it can be interrupted at any time and resume unaffected.
 
 Started once for each process, with the variables that torch.distributed reads (RANK, WORLD_SIZE,
-LOCAL_RANK, MASTER_ADDR, MASTER_PORT). Ends with an error whenever something fails, so that Slurm
-and HyperPod see it.
+LOCAL_RANK, MASTER_ADDR, MASTER_PORT). Exits with an error if anything fails, so that Slurm and
+HyperPod see it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def _training(options: argparse.Namespace, device: torch.device) -> Training:
-    torch.manual_seed(SEED)  # all processes begin with the same weights
+    torch.manual_seed(SEED)  # all processes start with the same weights
     model = _sharded(Model(options.width, options.depth, options.dropout), device)
     optimizer = adamw(model, options.learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -53,7 +53,7 @@ def _training(options: argparse.Namespace, device: torch.device) -> Training:
 
 
 def _train_one_step(training: Training, batch: int, device: torch.device) -> float:
-    """Take this process's share of the next samples; return the mean loss of all of them."""
+    """Process this process's share of the next samples; return the mean loss of all of them."""
     share = batch // dist.get_world_size()
     texts = samples(training.samples_seen + dist.get_rank() * share, share).to(device)
     loss = loss_of(training.model, texts)

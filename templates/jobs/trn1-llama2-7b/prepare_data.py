@@ -1,7 +1,7 @@
-"""Turn texts into the tokens that Llama 2 is trained with: blocks of one length, on shared storage.
+"""Convert texts into training tokens for Llama 2: blocks of one length, on shared storage.
 
-Texts are lines of JSON with a key `text`, as RedPajama has them. The tokenizer comes from Hugging
-Face with the token in $HF_TOKEN, which Meta's licence asks for; it is not stored.
+Texts are lines of JSON with a key `text`, as in RedPajama. The tokenizer comes from Hugging Face
+with the token in $HF_TOKEN, which Meta's licence requires; it is not stored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TOKENIZER = Path("tokenizer")
 
 
 def main(options: argparse.Namespace) -> None:
-    """Write the blocks; the folder has its name only when all of it is there."""
+    """Write the blocks; the folder gets its name only when all of them are there."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(options.tokenizer)
     tokenizer.save_pretrained(TOKENIZER)
     texts = datasets.load_dataset("json", data_files=options.texts, split="train")
@@ -39,9 +39,9 @@ def main(options: argparse.Namespace) -> None:
 
 
 def blocks(texts: list[list[int]], length: int) -> dict[str, list[list[int]]]:
-    """Return the tokens of all texts one behind the other, cut into blocks; the rest is left out.
+    """Return the concatenated tokens of all texts, cut into blocks; the rest is left out.
 
-    Each token is to be predicted from those before it, so the labels are the tokens.
+    Each token is predicted from those before it, so the labels are the tokens.
     """
     tokens = list(chain.from_iterable(texts))
     cut = [tokens[first : first + length] for first in range(0, len(tokens) - length + 1, length)]

@@ -1,7 +1,7 @@
-"""Build what has no wheel, once for all environments that ask for it.
+"""Build packages that have no wheel, once for all environments that need them.
 
-A wheel is kept under the digest of its source, of the Python and of the processor. pip takes an
-archive only with its SHA-256, and a repository of git at its commit; a folder counts as its files.
+A wheel is kept under the digest of its source, of the Python and of the architecture. pip accepts
+an archive only with its SHA-256, and a git repository at its commit; a folder counts as its files.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ LACKING = "choose nodes that have what it needs, such as a compiler or git: --pa
 
 @dataclass(frozen=True)
 class Source:
-    """A line of the list: a requirement, as pip reads it, and the SHA-256 that it may have.
+    """A line of the list: a requirement in pip's format, and optionally its SHA-256.
 
-    It is built alone, or else among the packages of the environment, which it then depends on.
+    It is built alone, or else with the packages of the environment, which it then depends on.
     """
 
     requirement: str
@@ -41,17 +41,17 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The package's."""
+        """The name of the package."""
         return re.split(" @ |==", self.requirement)[0]
 
     @property
     def folder(self) -> Path | None:
-        """The folder that it is, beside this program."""
+        """The path, if it is a folder next to this program."""
         found = FOLDER.match(self.requirement)
         return Path(found["path"]) if found else None
 
     def digest(self) -> str:
-        """Return what it is, and for whom a wheel of it would be."""
+        """Return the source's identity and the platform of its wheel."""
         digest = hashlib.sha256()
         processor = (platform.python_implementation(), sysconfig.get_platform())
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -68,18 +68,18 @@ class Source:
 
 @dataclass(frozen=True)
 class Builder:
-    """What builds: pip with an index, and the folder in which wheels are kept."""
+    """The builder: pip with an index, and the folder in which wheels are kept."""
 
     pip: tuple[str, ...]
     index: tuple[str, ...]
     kept: Path
 
     def wheels(self, sources: Sequence[Source]) -> list[Path]:
-        """Return the wheels of all that are for this node."""
+        """Return the wheels of all sources that apply to this node."""
         return [wheel for each in sources if (wheel := self.wheel(each))]
 
     def wheel(self, source: Source) -> Path | None:
-        """Return the wheel, which was kept or is built; None where its marker excludes the node."""
+        """Return the wheel, kept or built; None if its marker excludes the node."""
         place = self.kept / f"{source.name}-{source.digest()}"
         if found := _unspoiled(place):
             print(f"{source.name} was built before: {found}", flush=True)
@@ -119,7 +119,7 @@ class Builder:
 
 
 def sources_of(listed: Path | None) -> list[Source]:
-    """Return what is to be built."""
+    """Return the source to build."""
     return [_source(line) for line in listed.read_text().splitlines()] if listed else []
 
 
@@ -129,7 +129,7 @@ def _source(line: str) -> Source:
 
 
 def pins_of(wheels: Sequence[Path]) -> Iterator[str]:
-    """Yield what pip installs of them, and nothing else."""
+    """Yield pip's arguments to install them, and nothing else."""
     for wheel in wheels:
         yield f"{wheel} --hash=sha256:{_sha256(wheel)}\n"
 
@@ -144,7 +144,7 @@ def _for_pip(source: Source, made: Path) -> str:
 
 
 def _unspoiled(place: Path) -> Path | None:
-    """Return the wheel that is kept there if it still is what was built."""
+    """Return the wheel that is kept there if it is unchanged."""
     wheel = next(place.glob("*.whl"), None)
     noted = place / SHA256
     if not wheel or not noted.exists():
@@ -153,7 +153,7 @@ def _unspoiled(place: Path) -> Path | None:
 
 
 def _keep(wheel: Path, place: Path) -> None:
-    """Put the wheel there, from one moment to the next: others may build the same."""
+    """Move the wheel there atomically: other jobs may build the same."""
     begun = place.with_name(f".{place.name}-{os.environ.get('SLURM_JOB_ID', os.getpid())}")
     shutil.rmtree(begun, ignore_errors=True)
     begun.mkdir()

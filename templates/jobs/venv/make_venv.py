@@ -1,9 +1,8 @@
-"""Make a Python environment with exactly what requirements.txt pins, and put it under one name.
+"""Create a Python environment with exactly the pins of requirements.txt, under one name.
 
-Each environment has a folder of its own, whose name follows from what is pinned and from the
-version of Python. The name is a link to the newest one that is complete: programs that run go on
-with theirs. pip takes wheels alone, whose SHA-256 is one of those that are pinned; what has none is
-built before.
+Each environment has its own folder, whose name depends on the pins and the version of Python. The
+name is a link to the newest complete one: running programs continue with theirs. pip installs
+wheels only, with one of the pinned SHA-256; packages without a wheel are built before.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ NO_VENV = "install the package python3-venv on the nodes, or set PYTHON to a Pyt
 
 
 def main(options: argparse.Namespace) -> None:
-    """Make the environment unless it is there; then let the name lead to it."""
+    """Create the environment unless it exists; then point the link to it."""
     name: Path = options.at
     if name.exists() and not name.is_symlink():
         sys.exit(
@@ -53,9 +52,9 @@ def _digest(sources: list[Source]) -> str:
 
 
 def _make(folder: Path, sources: list[Source], options: argparse.Namespace) -> None:
-    shutil.rmtree(folder, ignore_errors=True)  # what was cut off
+    shutil.rmtree(folder, ignore_errors=True)  # an interrupted one
     try:
-        venv.create(folder, symlinks=True, with_pip=True)  # its libraries may lie beside it
+        venv.create(folder, symlinks=True, with_pip=True)  # its libraries may be next to it
     except (subprocess.CalledProcessError, OSError) as error:
         sys.exit(f"{folder} cannot be made: {error}\n  fix: {NO_VENV}")
     if options.wheels:
@@ -69,7 +68,7 @@ def _make(folder: Path, sources: list[Source], options: argparse.Namespace) -> N
 
 
 def _built(folder: Path, sources: list[Source], index: tuple[str, ...]) -> tuple[str, ...]:
-    """Build the sources, or find their wheels; return what pip installs of them.
+    """Build the sources, or find their wheels; return pip's arguments for them.
 
     Those that are not built alone come last, when all others are installed.
     """
@@ -108,7 +107,7 @@ def _install(folder: Path, *source: str) -> None:
 
 
 def _lead(name: Path, folder: Path) -> None:
-    """Let the name lead to the folder, from one moment to the next."""
+    """Point the link to the folder, atomically."""
     link = name.with_name(f".{name.name}-{os.getpid()}")
     link.symlink_to(folder.name)
     link.replace(name)
