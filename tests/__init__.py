@@ -1,4 +1,4 @@
-"""The tests. What Python may keep is said here, before pytest imports anything for them."""
+"""The tests. Python's bytecode settings are set here, before pytest imports anything for them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import sys
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-"""Images of containers often set it. Each of the many commands that tests start would then compile
-this project anew, which is up to a third of what a command takes, and so would every process of
-pytest with the tests and with Hypothesis, whose assertions pytest rewrites."""
+"""Container images often set it. Each of the many commands that tests start would then compile this
+project again, which is up to a third of a command's time, and so would every process of pytest with
+the tests and with Hypothesis, whose assertions pytest rewrites."""

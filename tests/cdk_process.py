@@ -11,18 +11,19 @@ from contextlib import contextmanager
 import pytest
 
 ASSEMBLIES = tempfile.TemporaryDirectory(prefix="assemblies-", ignore_cleanup_errors=True)
-"""Where that process makes a folder for every app that is synthesized; gone at the end."""
+"""The folder in which that process creates a folder for every synthesized app; removed at the
+end."""
 
 
 @contextmanager
 def start_of_the_cdk() -> Iterator[None]:
     """Surround the first import of the CDK, which starts a process that lives as long as this one.
 
-    It is the first node on PATH: the virtual environment brings the right one.
+    Its node is the first one on PATH: the virtual environment has the right one.
     """
     path = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"
     os.environ["PATH"] = path
     with pytest.MonkeyPatch.context() as variables:
         variables.setenv("TMPDIR", ASSEMBLIES.name)
-        variables.setenv("NODE_DISABLE_COMPILE_CACHE", "1")  # as app.py has it
+        variables.setenv("NODE_DISABLE_COMPILE_CACHE", "1")  # as in app.py
         yield

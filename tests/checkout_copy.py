@@ -1,4 +1,4 @@
-"""Copies of this checkout: the files that git tracks, or would, and nothing that tools left."""
+"""Copies of this checkout: the files that git tracks or would track, without tools' output."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from tests.golden_files import ROOT
 
 
 def tracked(*places: str) -> list[str]:
-    """Return the files that git tracks, or would, below some places."""
+    """Return the files that git tracks or would track, below some paths."""
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", *places]
     names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return [name for name in names.split("\0") if name and (ROOT / name).exists()]
 
 
 def copy_checkout(folder: Path) -> None:
-    """Copy the checkout into `folder`, and what Python has compiled of it.
+    """Copy the checkout into `folder`, with Python's bytecode for it.
 
-    So nothing is compiled again but what somebody changes in the copy. Other processes may write
-    what they compile meanwhile: until it is whole, it has another ending.
+    So only files that a test changes in the copy are compiled again. Other processes may write
+    bytecode meanwhile: until it is complete, it has another suffix.
     """
     names = tracked(".")
     folders = {(ROOT / name).parent / "__pycache__" for name in names if name.endswith(".py")}

@@ -1,4 +1,4 @@
-"""Environments whose clusters use everything, in the three lifecycle modes."""
+"""Environments whose clusters use all options, in the three lifecycle modes."""
 
 from __future__ import annotations
 

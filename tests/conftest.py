@@ -19,26 +19,26 @@ from tests.processor_time import ProcessorTime
 from tests.search_depth import REPEATABLE
 
 settings.load_profile(REPEATABLE)
-collect_garbage_rarely()  # most of what tests hold, such as the services of moto, stays anyway
-read_once()  # tests make clients of AWS by the thousand
-atexit.register(gc.freeze)  # as it ends, Python would look through millions of objects again
+collect_garbage_rarely()  # most objects of tests, such as the services of moto, are never freed
+read_once()  # tests create clients of AWS by the thousand
+atexit.register(gc.freeze)  # at its end Python would scan millions of objects again
 
 CDK_VALIDATION = "CDK_VALIDATION"
 os.environ.setdefault(CDK_VALIDATION, "false")
-"""The CDK's own check of templates takes half of a synthesis: cloud/test_examples.py has it
-look at every environment once, and no other test waits for it."""
+"""The CDK's own validation of templates takes half of a synthesis: cloud/test_examples.py runs it
+for every environment once, and no other test waits for it."""
 
 
 os.environ["NODE_OPTIONS"] = node_options(os.environ.get("NODE_OPTIONS"))
-"""As commands have it for the CDK: for its own process in these tests, too."""
+"""As commands set it for the CDK; here also for its own process in these tests."""
 
 NODE_COMPILE_CACHE = "NODE_COMPILE_CACHE"
-"""Where Node.js keeps what it compiled: about a tenth of what each of the many commands of the CDK
-takes (Node.js documentation, `module`)."""
+"""Node.js's compile cache: about a tenth of the time of each of the many commands of the CDK
+(Node.js documentation, `module`)."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let all commands of the CDK share what was compiled, also with the next run of the tests."""
+    """Let all commands of the CDK share the compile cache, also with the next test run."""
     if cache := getattr(config, "cache", None):
         os.environ.setdefault(NODE_COMPILE_CACHE, str(cache.mkdir("node")))
     config.pluginmanager.register(ProcessorTime(config))
@@ -59,13 +59,13 @@ TESTS = Path(__file__).parent
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogether:
-    """Let processes take whole files, however many there are: tests go on where others ended."""
+    """Distribute tests to processes by file: tests depend on earlier ones of their file."""
     return FilesTogether(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make test` leaves out, before pytest chooses, and begin with what takes long."""
+    """Mark the tests that `make test` leaves out, before pytest selects; start with slow files."""
     for item in items:
         if is_further(item.nodeid.removeprefix("tests/")):
             item.add_marker(MARK)
@@ -73,7 +73,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Spare the collector of garbage all that stays: modules, tests and their parameters."""
+    """Exclude permanent objects from garbage collection: modules, tests and their parameters."""
     gc.freeze()
 
 

@@ -1,4 +1,4 @@
-"""The environments of this repository, which many tests go through; without the CDK."""
+"""The environments of this repository, which many tests use; without the CDK."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from slurmpod.reading.extends import environment_files
 
 ENVIRONMENTS = Path(__file__).parents[1] / "environments"
 EXAMPLES = tuple(file.stem for file in environment_files(ENVIRONMENTS))
-"""The names of those that the README speaks of."""
+"""The names of those in the README."""
 
 FILES = {
     file.stem: file

@@ -33,11 +33,11 @@ LONG = (
     "programs",
     "pure/rules",
 )
-"""Folders and files that take long, the longest first: begun last, one process would wait."""
+"""Slow folders and files, slowest first: started last, they would run alone."""
 
 
 def turn(file: str) -> int:
-    """Return when a file's turn is, of a path below `tests`."""
+    """Return the turn of a file, given its path below `tests`."""
     return next((turn for turn, long in enumerate(LONG) if file.startswith(long)), len(LONG))
 
 
@@ -50,7 +50,7 @@ class FilesTogether(LoadFileScheduling):  # type: ignore[misc]
 
     def __init__(self, config: Any, log: Any) -> None:
         super().__init__(config, log)
-        config.option.loadscopereorder = False  # by number of tests, which says nothing of time
+        config.option.loadscopereorder = False  # by number of tests, which says nothing about time
 
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith(ALL_ENVIRONMENTS):

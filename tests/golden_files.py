@@ -1,4 +1,4 @@
-"""Golden files: what the project renders, kept as files so that a change is read as a diff."""
+"""Golden files: the project's rendered output, kept as files so that changes show as a diff."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def assert_matches(file: Path, text: str, *, update: bool) -> None:
-    """Fail unless `file` says `text`; with `update` (from --update-golden), make it say that."""
+    """Fail unless `file` contains `text`; with `update` (from --update-golden), write it."""
     if update:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")

@@ -1,7 +1,7 @@
 """`--update-golden` runs the tests that write files, and no others.
 
-These are the tests that take the fixture `update_golden`, themselves or through another fixture.
-Only files that name it are imported: that is most of the time that pytest would need.
+These are the tests that use the fixture `update_golden`, directly or through another fixture. Only
+files that name it are imported: that saves most of the time that pytest would need.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ def names_the_fixture(file: Path) -> bool:
 
 
 def writes(item: pytest.Item) -> bool:
-    """Return whether a test writes files when it is asked to."""
+    """Return whether a test writes files when asked to."""
     return FIXTURE in getattr(item, "fixturenames", ())
 
 
 class WritersOnly:
-    """The plugin that leaves all other tests out."""
+    """The plugin that deselects all other tests."""
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """Import no file without the fixture; None leaves the decision to pytest."""
+        """Skip the import of files without the fixture; None leaves the decision to pytest."""
         is_file = collection_path.suffix == ".py" and collection_path.is_file()
         return True if is_file and not names_the_fixture(collection_path) else None
 
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Leave the other tests of a file out."""
+        """Deselect the other tests of a file."""
         config.hook.pytest_deselected(items=[item for item in items if not writes(item)])
         items[:] = [item for item in items if writes(item)]

@@ -1,4 +1,4 @@
-"""Networks for tests: the variants that users describe, and random ones."""
+"""Networks for tests: the variants of environments, and random ones."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def cidrs(draw: st.DrawFn, least: int = 16, most: int = 24) -> str:
 
 @st.composite
 def new_vpcs(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw a new VPC whose blocks do not overlap, with the subnets that it has by itself."""
+    """Draw a new VPC with disjoint blocks and its default subnets."""
     zones = draw(st.lists(st.sampled_from(ZONES), min_size=1, max_size=6, unique=True))
     prefix = draw(st.integers(16, 24))
     numbers = draw(st.lists(st.integers(1, 200), max_size=4, unique=True))
@@ -103,7 +103,7 @@ def new_vpcs(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def odd_networks() -> st.SearchStrategy[dict[str, Any]]:
-    """Draw a well-formed network with whatever mistakes together."""
+    """Draw a well-formed network with any combination of mistakes."""
     zones = st.sampled_from([*ZONES, "use1-az1", "zzz9-az9", "eu-west-1a"])
     optional = {
         "vpc_cidr": cidrs(),

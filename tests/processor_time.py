@@ -1,9 +1,9 @@
-"""Where the time of a run went, in processor seconds: what a test itself took, and all it started.
+"""The processor seconds of a run: those of the tests themselves, and of all processes they start.
 
 A busy machine makes every wall-clock figure larger; processor seconds stay about the same, so that
 two commits can be compared by them. Each process of pytest counts in a group of the cpuacct
-controller, which holds whatever it starts, booted nodes included. Where that controller is not
-there, children that were waited for are counted, and the table says so.
+controller, which includes every process that it starts, even booted nodes. Without that controller,
+children that were waited for are counted, and the table says so.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KINDS = {
     "tests/pure/rules/": "rules",
     "tests/pure/jobs/": "jobs",
 }
-"""What the tests of a folder need most; all others compute alone."""
+"""The main cost of a folder's tests; all others only compute."""
 
 OTHERS = "everything else"
 SHOWN_FILES = 15
@@ -34,7 +34,7 @@ _PREFIX = "pytest-"
 
 
 def kind(file: str) -> str:
-    """Return what the tests of a file need most, by its path in the checkout."""
+    """Return the main cost of a file's tests, by its path in the checkout."""
     return next((kind for folder, kind in KINDS.items() if file.startswith(folder)), OTHERS)
 
 
@@ -44,7 +44,7 @@ class Meter:
     def __init__(self, name: str) -> None:
         self._before = _own_group()
         self.group = _join(self._before, name)
-        """None: children count that were waited for, and those of nodes do not."""
+        """None: only children that were waited for count, and nodes do not."""
 
     def seconds(self) -> float:
         """Return the seconds since the start; only differences mean anything."""
@@ -53,7 +53,7 @@ class Meter:
         return sum(os.times()[:4])
 
     def close(self) -> None:
-        """Leave the group and remove it, unless somebody is still in it."""
+        """Leave the group and remove it, unless other processes are in it."""
         if self.group is None or self._before is None:
             return
         with contextlib.suppress(OSError):
@@ -62,7 +62,7 @@ class Meter:
 
 
 class ProcessorTime:
-    """Writes into each report what its part of a test took, and sums these up at the end."""
+    """Adds the cost of each test phase to its report, and sums them up at the end."""
 
     def __init__(self, config: pytest.Config) -> None:
         worker = getattr(config, "workerinput", None)
@@ -71,12 +71,12 @@ class ProcessorTime:
         self._by_file: dict[str, float] = {}
 
     def pytest_collection_finish(self) -> None:
-        """Leave the start and the collection out of the first test."""
+        """Exclude the start and the collection from the first test."""
         self._mark = self._meter.seconds()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Note what was used since the last report of this process."""
+        """Record the cost since the last report of this process."""
         report = yield
         now = self._meter.seconds()
         report.processor_seconds = now - self._mark  # type: ignore[attr-defined]
@@ -104,7 +104,7 @@ class ProcessorTime:
 
 
 def lines(by_file: Mapping[str, float], whole: float) -> list[str]:
-    """Return the table: kinds, the rest of the `whole`, and the files that took most."""
+    """Return the table: kinds, the rest of the `whole`, and the most expensive files."""
     by_kind: dict[str, float] = {"start and collection": whole - sum(by_file.values())}
     for file, seconds in by_file.items():
         by_kind[kind(file)] = by_kind.get(kind(file), 0.0) + seconds
@@ -118,7 +118,7 @@ def _rows(seconds: Mapping[str, float]) -> list[str]:
 
 
 def _own_group() -> Path | None:
-    """Return the directory of this process's group of the cpuacct controller, where it has one."""
+    """Return the directory of this process's group of the cpuacct controller, if it has one."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         if "cpuacct" in controllers.split(","):
@@ -127,7 +127,7 @@ def _own_group() -> Path | None:
 
 
 def _join(parent: Path | None, name: str) -> Path | None:
-    """Make a group below `parent` and put this process into it; None where that cannot be."""
+    """Create a group below `parent` and put this process into it; None if that fails."""
     if parent is None:
         return None
     for dead in parent.glob(f"{_PREFIX}*"):
@@ -142,7 +142,7 @@ def _join(parent: Path | None, name: str) -> Path | None:
 
 
 def _remove(group: Path) -> None:
-    """Remove a group and those in it, as far as nobody is in them: a run that is killed cannot."""
+    """Remove a group and its subgroups, unless processes are in them: a killed run cannot."""
     for each in (*sorted(group.rglob("*/"), reverse=True), group):
         with contextlib.suppress(OSError):
             each.rmdir()

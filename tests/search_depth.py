@@ -1,4 +1,4 @@
-"""How many cases the tests try that look for mistakes with random input."""
+"""The number of cases of tests that search for bugs with random input."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ settings.register_profile(DEEP, deadline=None, max_examples=500, print_blob=True
 
 
 def cases(*, usual: Cases, deep: Cases) -> Cases:
-    """Return how many cases to try, or which ones.
+    """Return the number of cases, or their selection.
 
-    `make test-all` tries the same cases for the same commit. `make test-deep` tries more cases, and
-    others each time; a failing one is printed with the line that repeats it.
+    `make test-all` tries the same cases for the same commit. `make test-deep` tries more cases,
+    different each time; a failing one is printed with the line that repeats it.
     """
     return deep if settings.get_current_profile_name() == DEEP else usual

@@ -25,7 +25,7 @@ def served_text(
     closed: bool = False,
     **endpoint: Any,
 ) -> str:
-    """Return the YAML of an environment whose endpoint has these settings, too."""
+    """Return the YAML of an environment whose endpoint also has these settings."""
     data = sound_data()
     data["network"]["other_zones"] = [{"zone": "us-west-2a"}]
     if closed:

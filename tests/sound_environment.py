@@ -1,4 +1,4 @@
-"""A small sound environment as text and as data, for tests to change."""
+"""A small valid environment as text and as data, for tests to change."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _DATA: dict[str, Any] = yaml.safe_load(SOUND)
 
 
 def sound_data() -> dict[str, Any]:
-    """Return the environment as plain data of one's own."""
+    """Return a fresh copy of the environment as plain data."""
     return deepcopy(_DATA)
 
 
 def sound_and(**sections: Any) -> Reading:
-    """Read the environment with these sections in place of its own; they must be well-formed."""
-    # The dumper that is not in C takes four times as long.
+    """Read the environment with these sections replaced; they must be well-formed."""
+    # The dumper in Python takes four times as long as the one in C.
     text = yaml.dump({**_DATA, **sections}, Dumper=yaml.CSafeDumper)
     reading = read_as("environment.yaml", text)
     assert reading.environment, reading.problems
@@ -52,6 +52,6 @@ def sound_and(**sections: Any) -> Reading:
 
 
 def sound_with(old: str, new: str) -> str:
-    """Return the text with one part replaced, which must be there."""
+    """Return the text with one part replaced, which must exist."""
     assert SOUND.count(old) == 1, f"{old!r} is not there exactly once"
     return SOUND.replace(old, new)

@@ -1,4 +1,4 @@
-"""Whole rehearsals as a user starts them, each with a home of its own and the shared node image."""
+"""Whole rehearsals as a user starts them, each with its own home and the shared node image."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ collect_ignore = [] if cases(usual=0, deep=1) else ["test_variants.py"]
 PROJECT = Path(__file__).parents[2]
 JOURNAL_LINES = 40
 PATIENCE_SECONDS = 180
-"""Far more than anything takes, also on a machine that has much else to do."""
+"""A generous time limit, even for a busy machine."""
 AS_IN_A_TERMINAL = ("/usr/bin/env", "--default-signal")
-"""Whoever runs the tests may ignore signals, as nohup does with SIGHUP."""
+"""The process that runs the tests may ignore signals, as nohup does with SIGHUP."""
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show with a failure what the journals of rehearsals say of the time of the test."""
+    """Show the rehearsals' journals of the test's time with a failure."""
     report = yield
     if report.failed:
         factory: pytest.TempPathFactory = item.config._tmp_path_factory  # type: ignore[attr-defined]
@@ -58,19 +58,19 @@ def image() -> Path:
 
 @pytest.fixture(scope="session")
 def older_image(image: Path) -> Path:
-    """The image of nodes with the Slurm of `ami-2026-01` and before; `image` is the default's."""
+    """The node image with the Slurm of `ami-2026-01` and before; `image` is the default's."""
     return bake(print, slurm=SlurmVersion.V24_11)
 
 
 @pytest.fixture(scope="session")
 def newer_image(image: Path) -> Path:
-    """The image of nodes with the Slurm of `ami-2026-07`."""
+    """The node image with the Slurm of `ami-2026-07`."""
     return bake(print, slurm=SlurmVersion.V26_05)
 
 
 @dataclass(frozen=True)
 class Workplace:
-    """A checkout and a home for rehearsals, and the commands of a user there."""
+    """A checkout and a home for rehearsals, and a user's commands there."""
 
     home: Path
     project: Path = PROJECT
@@ -107,7 +107,7 @@ class Workplace:
         return sorted(folder.iterdir()) if folder.is_dir() else []
 
     def processes(self) -> list[str]:
-        """Return the command lines of all processes that have to do with this home."""
+        """Return the command lines of all processes that use this home."""
         found = []
         for process in Path("/proc").glob("[0-9]*"):
             try:
@@ -147,7 +147,7 @@ def node_shell(workplace: Workplace, shown: Any, group: str, user: str = "root")
 def wait_until(
     condition: Callable[[], bool], what: str, *, seconds: float = PATIENCE_SECONDS
 ) -> None:
-    """Wait for a condition, and pause between two questions."""
+    """Wait for a condition, with a pause between two checks."""
     began = asked = time.monotonic()
     while not condition():
         assert time.monotonic() < began + seconds, f"in vain: {what}"
@@ -156,9 +156,9 @@ def wait_until(
 
 
 def pause(began: float, asked: float) -> None:
-    """Sleep for what it takes to ask, or a tenth of the time since `began`.
+    """Sleep for as long as a check takes, or a tenth of the time since `began`.
 
-    Most questions are commands on nodes: they use the processor that the nodes need, too.
+    Most checks are commands on nodes: they use the processor that the nodes need, too.
     """
     now = time.monotonic()
     time.sleep(min(max(0.05, now - asked, (now - began) / 10), 1.0))

@@ -1,4 +1,4 @@
-"""The lifecycle scripts of an environment as its deployment would put them into the bucket."""
+"""The lifecycle scripts of an environment as its deployment would upload them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.nodes.hyperpod_lab import OPENZFS, HyperPodLab
 def deployed_bundle(
     lab: HyperPodLab, resolved: Resolved, more: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Return the files by path, with a lab's file systems in them, and `more` by placeholder."""
+    """Return the files by path, with a lab's file systems, and `more` by placeholder."""
     bundle = render_bundle(resolved)
     assert bundle is not None
     lustre = lustre_placeholders("lustre")

@@ -1,6 +1,6 @@
 """A training without a model: its losses depend on the step alone, its checkpoint is a number.
 
-After an undisturbed run, it waits beyond its middle until a fault has struck it.
+After an undisturbed run, it waits beyond its middle until a fault has hit it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """HyperPod in this process: an embedded AWS with a VPC, file systems and scripts, and real nodes.
 
-Clusters are made with boto3 alone, so that nothing of the project's stacks takes part.
+Clusters are created with boto3 alone, independent of the project's stacks.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ BUCKET = "sagemaker-lab"
 OPENZFS = "fs-0123456789abcdef1.fsx.us-west-2.amazonaws.com"
 """The DNS name of an OpenZFS file system that every lab has."""
 SLURM = f"/opt/{load().profile.image.slurm_trees[-1]}"
-"""Where /opt/slurm leads on nodes of the default profile."""
+"""The target of /opt/slurm on nodes of the default profile."""
 ENDED = ("InService", "Failed")
 LAST_WORDS = 8
 KEEPER_STATE = "systemctl show --property=ActiveState --value slurmpod-keep"
-"""Run on a controller it says `inactive` when all of slurm.conf's changes have reached Slurm."""
+"""Prints `inactive` on a controller once all changes of slurm.conf have reached Slurm."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """The ids of a VPC, and what CreateCluster takes of it."""
+    """The ids of a VPC, with the VpcConfig for CreateCluster."""
 
     security_group: str
     subnet: str
@@ -77,7 +77,7 @@ class Network:
 
 
 class HyperPodLab:
-    """The platform of one rehearsal in `folder`, for clusters one after the other."""
+    """The platform of one rehearsal in `folder`, for clusters one after another."""
 
     def __init__(
         self,
@@ -146,12 +146,12 @@ class HyperPodLab:
 
     @property
     def lustre_storage(self) -> dict[str, Any]:
-        """What a group's InstanceStorageConfigs says to have the Lustre file system."""
+        """The entry of a group's InstanceStorageConfigs for the Lustre file system."""
         return storage_of(self.lustre)
 
     @property
     def lustre_source(self) -> str:
-        """What `mount -t lustre` takes."""
+        """The device for `mount -t lustre`."""
         mount_name = self.lustre["LustreConfiguration"]["MountName"]
         return f"{self.lustre['DNSName']}@tcp:/{mount_name}"
 
@@ -162,7 +162,7 @@ class HyperPodLab:
         return f"s3://{BUCKET}/{prefix}"
 
     def secret(self, name: str, **content: str) -> str:
-        """Keep a secret and return its ARN."""
+        """Create a secret and return its ARN."""
         manager = self.aws.service("secretsmanager")
         return str(manager.create_secret(Name=name, SecretString=json.dumps(content))["ARN"])
 
@@ -176,13 +176,13 @@ class HyperPodLab:
         return self.settled(name)
 
     def create_continuously(self, name: str, groups: list[dict[str, Any]]) -> None:
-        """Create a cluster whose nodes come one by one, and wait until all of them are there."""
+        """Create a cluster whose nodes come one by one, and wait until all of them exist."""
         created = self.create(name, groups, NodeProvisioningMode="Continuous")
         assert created.get("FailureMessage") is None
         wait_until(lambda: self.is_complete(name), "all nodes")
 
     def update(self, name: str, groups: list[dict[str, Any]], **more: Any) -> Any:
-        """Change a cluster and return its description once that has ended."""
+        """Update a cluster and return its description once that has ended."""
         self.aws.sagemaker.update_cluster(ClusterName=name, InstanceGroups=groups, **more)  # type: ignore[arg-type]
         return self.settled(name)
 
@@ -205,7 +205,7 @@ class HyperPodLab:
             pause(began, asked)
 
     def is_complete(self, name: str) -> bool:
-        """Return whether all groups have all their nodes, which continuous provisioning brings."""
+        """Return whether all groups have all their nodes, which come one by one."""
         groups = self.aws.sagemaker.describe_cluster(ClusterName=name)["InstanceGroups"]
         return all(each["CurrentCount"] == each["TargetCount"] for each in groups)
 
@@ -238,7 +238,7 @@ class HyperPodLab:
         return Shell(network_of(self.folder, name), hostname(self.nodes(name, group)[0]), user)
 
     def in_session(self, name: str, group: str, command: str) -> str:
-        """Return what a command prints in a session of Session Manager on a group's first node."""
+        """Return the output of a command in a Session Manager session on a group's first node."""
         cluster_id = self.aws.sagemaker.describe_cluster(ClusterName=name)["ClusterArn"][-12:]
         target = session_target(cluster_id, group, self.instance_ids(name, group)[0])
         started = ("aws", "ssm", "start-session", "--region", REGION, "--target", target)
@@ -248,12 +248,12 @@ class HyperPodLab:
         ).stdout
 
     def person(self) -> dict[str, str]:
-        """Return the variables of a person whose tools reach the clusters."""
+        """Return the variables of a user whose tools reach the clusters."""
         isolated = isolated_environment(os.environ, self.variables)
         return {**isolated, **plugin_variables(self.folder), "COLUMNS": "100", "NO_COLOR": "1"}
 
     def slurmpod(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        """Run a command of ours as a person would, who has `more` variables."""
+        """Run a slurmpod command as a user would, with `more` variables."""
         command = "from slurmpod.cli.main import main; main()"
         return subprocess.run(
             [sys.executable, "-P", "-c", command, *arguments],
@@ -265,7 +265,7 @@ class HyperPodLab:
         )
 
     def output(self, name: str, group: str) -> list[str]:
-        """Return what the scripts of a group's first node printed, from CloudWatch Logs."""
+        """Return the output of the scripts of a group's first node, from CloudWatch Logs."""
         cluster_id = self.aws.sagemaker.describe_cluster(ClusterName=name)["ClusterArn"][-12:]
         instance_id = self.nodes(name, group)[0]["InstanceId"]
         events = self.aws.logs.get_log_events(
@@ -276,7 +276,7 @@ class HyperPodLab:
         return [event["message"] for event in events]
 
     def _make_role(self) -> None:
-        """Make the role of all nodes: AWS's policy for them, and secrets."""
+        """Create the role of all nodes: AWS's policy for them, and secrets."""
         self.aws.iam.create_role(
             RoleName="nodes",
             AssumeRolePolicyDocument=policy(
@@ -291,7 +291,7 @@ class HyperPodLab:
         )
 
     def make_network(self) -> Network:
-        """Make a VPC with two subnets, whose addresses are those of any other."""
+        """Create a VPC with two subnets, whose addresses are the same in all VPCs."""
         ec2 = self.aws.ec2
         vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
         subnets = [
@@ -308,7 +308,7 @@ class HyperPodLab:
         return Network(group, *subnets)
 
     def make_lustre(self, network: Network) -> Any:
-        """Make a Lustre file system in the first subnet of a VPC, and describe it."""
+        """Create a Lustre file system in the first subnet of a VPC, and describe it."""
         return self.aws.fsx.create_file_system(
             FileSystemType="LUSTRE",
             StorageCapacity=1200,
@@ -322,13 +322,13 @@ class HyperPodLab:
 
 
 def storage_of(lustre: Any) -> dict[str, Any]:
-    """Return what a group's InstanceStorageConfigs says to have a Lustre file system."""
+    """Return the entry of a group's InstanceStorageConfigs for a Lustre file system."""
     mount_name = lustre["LustreConfiguration"]["MountName"]
     return {"FsxLustreConfig": {"DnsName": lustre["DNSName"], "MountName": mount_name}}
 
 
 def group(name: str, node_type: str, count: int = 1, **more: Any) -> dict[str, Any]:
-    """Return an instance group whose place in Slurm the API says; workers are in `cpu`."""
+    """Return an instance group with its role in Slurm from the API; workers are in `cpu`."""
     slurm: dict[str, Any] = {"NodeType": node_type}
     if node_type == "Compute":
         slurm["PartitionNames"] = ["cpu"]
@@ -343,7 +343,7 @@ def group(name: str, node_type: str, count: int = 1, **more: Any) -> dict[str, A
 
 
 def policy(**statement: Any) -> str:
-    """Return the document of a policy with one statement, which allows."""
+    """Return a policy document with one Allow statement."""
     return json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", **statement}]})
 
 
@@ -353,7 +353,7 @@ def hostname(node: Any) -> str:
 
 
 def succeeds(shell: Shell, *command: str) -> bool:
-    """Return whether a command succeeds on a node that may be off, or on its way there."""
+    """Return whether a command succeeds on a node that may be off or still booting."""
     try:
         shell.run(command)
     except (CommandFailed, MachineFailed):

@@ -1,4 +1,4 @@
-"""A cluster of a rehearsal that runs rendered jobs: two workers, shared storage, PyTorch on it."""
+"""A cluster of a rehearsal for rendered jobs: two workers, shared storage, PyTorch on it."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ cluster:
 slurm: {settings: {KillWait: 2, ReturnToService: 2}}
 lifecycle: {health_checks: true}
 """
-"""KillWait: srun waits for processes of a dead node, 30 seconds unless told otherwise.
-ReturnToService: with HyperPod's own, 1, slurmctld ends a job whose node was replaced."""
+"""KillWait: srun waits for processes of a dead node, 30 seconds by default. ReturnToService: with
+HyperPod's own, 1, slurmctld ends a job whose node was replaced."""
 
 TRN1 = "ml.trn1.32xlarge"
 TRAINIUM = f"    - {{name: trn, role: worker, instance_type: {TRN1}, count: 4, partition: trn1}}\n"
@@ -58,7 +58,7 @@ def job_cluster(
     *,
     trainium: bool = False,
 ) -> Iterator[HyperPodLab]:
-    """Set the cluster up by its lifecycle scripts, in `folder`; with four nodes more on demand."""
+    """Set the cluster up with its lifecycle scripts, in `folder`; four more nodes on demand."""
     with HyperPodLab(folder, image, profiles) as lab:
         lab.machines.add_file_system(SOFTWARE, torch)
         uri = upload(lab, WITH_TRAINIUM if trainium else ENVIRONMENT, on_init_complete=MOUNT)
@@ -81,7 +81,7 @@ def bring(
     name: str = "",
     environment: str = ENVIRONMENT,
 ) -> Path:
-    """Render a job as a user does; return its folder, which is on shared storage by now."""
+    """Render a job as a user does; return its folder on shared storage."""
     (folder / "training.yaml").write_text(environment)
     name = name or recipe
     out: Path = lab.folder / "file_systems" / lab.lustre["FileSystemId"] / "ubuntu" / name
@@ -107,7 +107,7 @@ class SubmittedJob:
         return self.shell.run(query)
 
     def wait_until_ended(self, *states: str) -> str:
-        """Wait for the job, which is to end so; return what it said."""
+        """Wait for the job's end, which must have this state; return its output."""
         ends = ("COMPLETED", "FAILED", "CANCELLED")
         wait_until(lambda: self.state() in ends, "the end of the job", seconds=240)
         assert self.state() in (states or ("COMPLETED",)), self.log()
@@ -117,7 +117,7 @@ class SubmittedJob:
 def submit(
     lab: HyperPodLab, folder: Path, *arguments: str, python: str = f"{TORCH}/python"
 ) -> SubmittedJob:
-    """Submit the job of a folder that was brought to the cluster."""
+    """Submit the job of a folder that was copied to the cluster."""
     shell, name = lab.shell(NAME, "head"), folder.name
     command = ["env", f"PYTHON={python}", "sbatch", "--parsable"]
     job = shell.run([*command, f"/fsx/ubuntu/{name}/{name}.sbatch", *arguments])
@@ -127,7 +127,7 @@ def submit(
 def slurmpod(
     lab: HyperPodLab, *arguments: str, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command as its user does, who has sessions on nodes."""
+    """Run a command as its user does, through a session on a node."""
     isolated = isolated_environment(os.environ, lab.variables)
     return subprocess.run(
         [sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()", *arguments],
@@ -136,5 +136,5 @@ def slurmpod(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=900,  # PyTorch is installed so, too
+        timeout=900,  # PyTorch is installed in the same way
     )

@@ -1,4 +1,4 @@
-"""What the moves of `slurmpod migrate` leave as it was: what the tests prove and users read.
+"""The table of what the moves of `slurmpod migrate` leave unchanged, proven by tests.
 
 `docs/migrate.md` has the table between two marks; `make golden` writes it there.
 """
@@ -58,11 +58,11 @@ STAYED: Mapping[str, Mapping[str, str]] = {
         "records": "3 there",
     },
 }
-"""By what there was, as `slurmpod migrate --json` tells it of the environment of the tests."""
+"""The expected output of `slurmpod migrate --json` for the environment of the tests."""
 
 
 def page_with_table(page: str) -> str:
-    """Return the page with the table of today between its marks."""
+    """Return the page with the current table between its marks."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     heads = ["what", "before", *MOVES.values()]

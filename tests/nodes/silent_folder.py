@@ -1,7 +1,7 @@
-"""A folder of which every question waits for ever, beyond all signals, as of a lost file server.
+"""A folder where every access hangs, beyond all signals, as with a lost file server.
 
 It is the mount of a FUSE server that agrees on a protocol and answers nothing after that: the
-kernel waits without end for answers to requests that a server has taken (fs/fuse/dev.c).
+kernel waits without a limit for answers to requests that a server has taken (fs/fuse/dev.c).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LARGEST_REQUEST = 1 << 20
 
 @contextmanager
 def silent_folder(folder: Path) -> Iterator[None]:
-    """Make `folder` silent; whoever waits for it goes on, with an error, at the end."""
+    """Make `folder` silent; at the end all waiting processes continue, with an error."""
     server = subprocess.Popen(
         [sys.executable, __file__, str(folder)], stdout=subprocess.PIPE, text=True
     )
@@ -39,7 +39,7 @@ def silent_folder(folder: Path) -> Iterator[None]:
 
 
 def serve(folder: str) -> None:
-    """Mount, agree on a protocol, and take all further requests without a word."""
+    """Mount, agree on a protocol, and read all further requests without an answer."""
     device = os.open("/dev/fuse", os.O_RDWR)
     options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other"
     libc = ctypes.CDLL(None, use_errno=True)

@@ -1,4 +1,4 @@
-"""People on real nodes: ids, homes, keys, sudo, jobs in their accounts, and somebody who leaves."""
+"""Users on real nodes: ids, homes, keys, sudo, jobs in their accounts, and a user who leaves."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ access:
     - {{name: bob, uid: 20002, ssh_keys: ["{key}"]}}
 """
 GROUPS = {"head": "Controller", "door": "Login", "cpu": "Compute"}
-"""What a group is in Slurm, by its name."""
+"""The Slurm role of a group, by its name."""
 FULL_NAME = "Alice O'Neil $(id) `id` %u \\\\"
-SCRIPTS = f"/tmp/{BUCKET}/people"  # noqa: S108  # where HyperPod puts them
+SCRIPTS = f"/tmp/{BUCKET}/people"  # noqa: S108  # HyperPod's path
 ENTRY = f"cd {SCRIPTS} && bash ./on_init_complete.sh 2>&1"
 
 
 class People:
-    """A cluster with people, and the key with which they come from outside."""
+    """A cluster with users, and the key with which they log in from outside."""
 
     def __init__(self, lab: HyperPodLab, key: Path) -> None:
         self.lab = lab
@@ -76,7 +76,7 @@ class People:
         return hostname(self.lab.nodes("people", group)[0])
 
     def comes_in(self, user: str, group: str) -> str:
-        """Go from the login node to another as a person with the key of the environment."""
+        """Log in from the login node to another as a user with the key of the environment."""
         self.shell("door").run(["install", "-m", "600", "/dev/stdin", "/root/key"], stdin=self.key)
         return self.root(
             "door", f"ssh -i /root/key {self.options} {user}@{self.host(group)} id -un 2>&1 || :"
@@ -103,7 +103,7 @@ class People:
         return self.again(group, json.dumps(settings))
 
     def again(self, group: str, settings: str) -> str:
-        """Run the scripts of a node with other settings, and put the first ones back."""
+        """Run the scripts of a node with other settings, and restore the first ones."""
         shell = self.shell(group)
         shell.run(["cp", f"{SCRIPTS}/settings.json", "/root/settings.json"])
         shell.run(["tee", f"{SCRIPTS}/settings.json"], stdin=settings)

@@ -1,4 +1,4 @@
-"""People of a directory on real nodes: SSSD asks a real OpenLDAP server, encrypted, by password."""
+"""Directory users on real nodes: SSSD queries a real OpenLDAP server, encrypted, by password."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.nodes.hyperpod_lab import group as group_by_api
 from tests.nodes.test_lifecycle_bundles import by_api, upload
 
 PACKAGES = ("sssd-ldap", "libnss-sss", "libpam-sss", "slapd")
-"""What an image of one's own has: SSSD, and here the server too."""
+"""The packages of a custom image: SSSD, and here the server too."""
 PROFILES = ("ami-2026-01",)
 """Debian testing, whose Slurm is newer, has no SSSD for its Python."""
 
@@ -30,7 +30,7 @@ DORAS_PASSWORD = "dora's own"
 SCRIPTS = f"/tmp/{BUCKET}/directory"  # noqa: S108
 ENTRY = f"cd {SCRIPTS} && bash ./on_init_complete.sh 2>&1"
 GROUPS = {"head": "Controller", "cpu": "Compute"}
-"""What a group is in Slurm, by its name."""
+"""The Slurm role of a group, by its name."""
 
 ENVIRONMENT = """
 edition: 2026
@@ -137,12 +137,12 @@ if ip -4 address show | grep -q "inet $address/" && [ ! -e /root/directory ]; th
     cd "$OLDPWD"
 fi
 """
-"""What a node of the lab does first: the controller is the directory server, too."""
+"""The first commands of a node of the lab: the controller is the directory server, too."""
 
 
 @pytest.fixture(scope="module")
 def own_image(image: Path) -> Path:
-    assert image  # machines can be made here
+    assert image  # machines can be created here
     return bake(print, Additions(packages=PACKAGES), SlurmVersion.V24_11)
 
 
@@ -167,7 +167,7 @@ SIGNED = "-CA ca.pem -CAkey ca.key -CAcreateserial -days 2"
 
 
 def make_certificates(folder: Path) -> None:
-    """Make an authority, and a certificate of ldap.example.com that it signs."""
+    """Create an authority, and a certificate of ldap.example.com that it signs."""
     for command in (
         "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.pem",
         f"req -newkey rsa:2048 -nodes {NAMED} -keyout server.key -out server.csr",
@@ -237,7 +237,7 @@ def test_they_run_jobs_in_an_account_and_have_a_home(lab: HyperPodLab) -> None:
 def test_the_password_is_in_no_file_but_one(lab: HyperPodLab) -> None:
     for group in GROUPS:
         conf = "/etc/sssd/sssd.conf"
-        assert root(lab, group, f"stat -c %a:%U {conf}") in {"600:root", "640:root"}  # its own wish
+        assert root(lab, group, f"stat -c %a:%U {conf}") in {"600:root", "640:root"}  # its choice
         assert BIND_PASSWORD in root(lab, group, f"cat {conf}")
         looked_at = f"/etc/slurmpod /var/log/provision /var/log/sssd {SCRIPTS}/settings.json"
         assert root(lab, group, f"grep -rlF {MARK} {looked_at} || :") == ""
@@ -252,7 +252,7 @@ def test_a_second_run_of_the_scripts_changes_nothing(lab: HyperPodLab) -> None:
 
 
 def test_ldap_without_s_is_encrypted_too(lab: HyperPodLab) -> None:
-    """The server refuses whoever asks without encryption: see `security` in its configuration."""
+    """The server rejects unencrypted requests: see `security` in its configuration."""
     settings = json.loads(root(lab, "cpu", f"cat {SCRIPTS}/settings.json"))
     settings["access"]["directory"]["uris"] = ["ldap://ldap.example.com"]
     path = f"{SCRIPTS}/settings.json"

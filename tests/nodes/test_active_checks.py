@@ -1,7 +1,7 @@
-"""Checks of idle nodes as jobs of a real Slurm: who is at fault is drained, and nobody else.
+"""Checks of idle nodes as jobs of a real Slurm: only nodes at fault are drained.
 
-A file system in memory stands for the disks of a node, and programs that send after a pause for a
-bad cable: that is slow by so much on any machine, whatever else it does.
+A file system in memory replaces the disks of a node, and programs that send after a pause simulate
+a bad cable: that is slow by so much on any machine, whatever its load.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ VOLUME = r"""
 mkdir -p /opt/dlami/nvme
 mountpoint --quiet /opt/dlami/nvme || mount -t tmpfs -o size=256m volume /opt/dlami/nvme
 """
-"""What Deep Learning AMIs do with a node's disks."""
+"""The Deep Learning AMIs' setup of a node's disks."""
 
 ROUND = ["python3", "-B", "/usr/local/lib/slurmpod-checks/round.py"]
 PAUSES = """\
@@ -46,16 +46,17 @@ pausing = lambda end, data, sleep=time.sleep, plain=socket.socket.sendall: \
 (sleep(4), plain(end, data)); \
 "SLURM_JOB_ID" in os.environ and setattr(socket.socket, "sendall", pausing)
 """
-"""One MiB in 8 s, with each of four streams, where one in a hundred of what others do is more."""
+"""One MiB in 8 s on each of four streams, which is less than one percent of the other nodes'
+rates."""
 
 HOOK = "$(python3 -c 'import site; print(site.getsitepackages()[0])')/bad_cable.pth"
-"""Python runs what stands there whenever it starts."""
+"""Python runs this file whenever it starts."""
 
 STOP = ["pkill", "-STOP", "-f", "[s]lurm_script"]
 
 
 class Cluster:
-    """A controller whose timer makes the rounds, and three workers."""
+    """A controller whose timer runs the rounds, and three workers."""
 
     def __init__(self, lab: HyperPodLab) -> None:
         self.head = lab.shell("checked", "head", user="root")
@@ -79,8 +80,8 @@ class Cluster:
         return self.run(f"sinfo --noheader --nodes {name} --format '%T|%E' | head -n 1")
 
     def check_all(self) -> None:
-        """Let all nodes be checked anew, alone and in pairs, and wait for it."""
-        self.run("sleep 1")  # results of this second count as older ones
+        """Have all nodes checked again, alone and in pairs, and wait for it."""
+        self.run("sleep 1")  # results of the same second count as older ones
         before = {name: len(self.history(name)) for name in self.names}
         self.head.run([*ROUND, "--now", *self.names])
         for name in self.names:
@@ -90,7 +91,7 @@ class Cluster:
         wait_until(lambda: self.is_checked(name, known), f"checks of {name}", seconds=120)
 
     def is_checked(self, name: str, known: int) -> bool:
-        """Return whether there are newer results of the node alone and of a pair; or it is out."""
+        """Return whether the node has newer results, alone and in a pair, or is out of service."""
         self.round()
         new = self.history(name)[known:]
         return len({bool(each["partner"]) for each in new}) == 2 or "slurmpod" in self.state(name)
@@ -129,7 +130,7 @@ def test_healthy_nodes_are_checked_and_stay_in_service(cluster: Cluster) -> None
 
 
 def test_the_exporter_may_read_what_the_checks_write(cluster: Cluster) -> None:
-    """It has no privileges, and would tell nothing of checks."""
+    """It has no privileges, and would report nothing about checks."""
     for path in (idle_checks.SETTINGS, idle_checks.RESULTS):
         cluster.head.run(["runuser", "-u", "nobody", "--", "test", "-r", path])
 

@@ -27,16 +27,16 @@ echo "step ended with $?"
 """
 """A step that would run for an hour, unless it finds a sign that it is the second one.
 
-Its tasks end KILL_WAIT seconds after they were told to.
+Its tasks end KILL_WAIT seconds after SIGTERM.
 """
 
 KILL_WAIT = 10
-"""Longer than a node takes to be replaced here: Slurm requeues a job when all its nodes have ended
-it, and then lets it wait for two minutes."""
+"""Longer than a node's replacement here: Slurm requeues a job when all its nodes have ended it, and
+then holds it for two minutes."""
 
 PROFILES = ("ami-2026-01", "returns-by-itself")
-"""On a newer image no step is resumed in place. With HyperPod's ReturnToService=1 any such job
-begins anew: slurmctld would end it."""
+"""On a newer image no step is resumed in place. With HyperPod's ReturnToService=1 any such job is
+requeued: slurmctld would end it."""
 
 GPU = STEP.replace("--partition=cpu", "--partition=gpu").replace("--nodes=2", "--nodes=1")
 
@@ -83,7 +83,7 @@ def state(head: Shell, job_id: str) -> str:
 
 
 def cut_power(lab: HyperPodLab, name: str) -> None:
-    """Let a node die in silence: no peer is told, and all that they have sent waits."""
+    """Let a node die without a signal: no peer is notified, and everything they send waits."""
     lab.machines.power_cut(name)
 
 

@@ -40,7 +40,7 @@ cluster:
     - {{name: far, role: worker, instance_type: {PLANNED}, count: 2, partition: far,
        zone: us-west-2b, training_plan_arn: {PLAN}}}
 """
-"""The cluster as an environment, which commands of ours want."""
+"""The cluster as an environment, for slurmpod's commands."""
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,7 @@ def slurm_has(lab: HyperPodLab) -> set[str]:
 
 
 def resumed(lab: HyperPodLab) -> bool:
-    """Give nodes back to Slurm that it takes for rebooted, as a user does; return whether all are.
+    """Resume nodes that Slurm takes for rebooted, as a user does; return whether all are.
 
     It does so with a node that boots after slurmctld has read its configuration once more.
     """
@@ -165,7 +165,7 @@ class TestPartialCapacity:
         head = lab.shell(NAME, "head", user="root")
         head.run(["install", "--directory", "--mode=777", "/fsx/jobs"])
         assert of_group(lab, "cpu")["Status"] == "InService"
-        assert of_group(lab, "big")["Status"] == "Creating"  # it has not its smallest number
+        assert of_group(lab, "big")["Status"] == "Creating"  # not its smallest number
         login = lab.shell(NAME, "login")
         assert login.run(["srun", "--partition=cpu", f"--nodelist={names(lab, 'cpu')[0]}", "id"])
 
@@ -345,7 +345,7 @@ def waiting_job(lab: HyperPodLab, partition: str, *asks: str) -> str:
 
 
 def end_of(lab: HyperPodLab, jobs: Sequence[str]) -> set[str]:
-    """Let jobs end, and return their states then."""
+    """End jobs, and return their states then."""
     lab.shell(NAME, "login").run(["touch", "/fsx/jobs/over"])
     wait_until(lambda: "RUNNING" not in {state_of(lab, each) for each in jobs}, "their end")
     wait_until(lambda: "COMPLETING" not in {state_of(lab, each) for each in jobs}, "their end")
@@ -353,7 +353,7 @@ def end_of(lab: HyperPodLab, jobs: Sequence[str]) -> set[str]:
 
 
 def records_of(lab: HyperPodLab, job: str) -> list[str]:
-    """Return how each run of a job ended, as Slurm's records have it."""
+    """Return how each run of a job ended, from Slurm's records."""
     ask = ["sacct", "--noheader", "--duplicates", "--allocations", "--format=State", "--jobs", job]
     return lab.shell(NAME, "login").run(ask).split()
 
@@ -390,7 +390,7 @@ def test_a_deployment_ends_well_and_says_which_nodes_are_still_to_come(
         "0 of {0} nodes in service, {0} still to come",
         "We currently do not have sufficient",
     )
-    # A job may run on a node whose last script has not ended yet.
+    # A job may run on a node before the last script there has ended.
     some = f"(1 of 2 nodes in service, 1 still to come|{none.format(2)})"
     assert re.search(rf"^workers \(ml\.m5\.large\): {some}: {why}", said, re.MULTILINE)
     assert f"\nmore (ml.m5.xlarge): {none.format(1)}: {why}" in said

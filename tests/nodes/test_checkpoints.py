@@ -1,4 +1,4 @@
-"""The rendered training's checkpoints, on this machine alone: cut off, shared, read by fewer."""
+"""The rendered training's checkpoints, on this machine: interrupted, shared, read by fewer."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def start(
     program: str = "train.py",
     job: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Program]:
-    """Start the training in `folder`, with all random numbers of the model left out.
+    """Start the training in `folder`, without the model's random numbers.
 
     `job` are variables that Slurm sets.
     """
@@ -109,7 +109,7 @@ def start(
 
 
 def train(torch: Forks, folder: Path, processes: int, *options: str) -> str:
-    """Train to the end; return what the first process printed."""
+    """Train to the end; return the output of the first process."""
     running = start(torch, folder, processes, *options)
     outputs = [process.communicate() for process in running]
     assert [process.returncode for process in running] == [0] * processes, outputs
@@ -117,7 +117,7 @@ def train(torch: Forks, folder: Path, processes: int, *options: str) -> str:
 
 
 def train_until_cut_off(torch: Forks, folder: Path, *options: str) -> str:
-    """Train with two processes, and kill both while they save; return what the first printed."""
+    """Train with two processes, and kill both while they save; return the output of the first."""
     (folder / "hold-save").touch()
     running = start(torch, folder, 2, *options)
     try:
@@ -133,7 +133,7 @@ def train_until_cut_off(torch: Forks, folder: Path, *options: str) -> str:
 
 @contextmanager
 def held_training(torch: Forks, folder: Path, *options: str) -> Iterator[Program]:
-    """Train with one process, and hold it when it has saved after step 30; kill it at the end."""
+    """Train with one process, and hold it after it has saved step 30; kill it at the end."""
     put_program(folder, held=HELD_BETWEEN_STEPS)
     (folder / "hold").touch()
     (first,) = start(torch, folder, 1, *options)
@@ -147,7 +147,7 @@ def held_training(torch: Forks, folder: Path, *options: str) -> Iterator[Program
 
 
 def wait_for(condition: Callable[[], bool], what: str, training: list[Program]) -> None:
-    """Wait for a training's condition, but not for one that has ended."""
+    """Wait for a training's condition, unless the training has ended."""
     wait_until(lambda: condition() or any(map(ended, training)), what, seconds=240)
     if not condition():
         for process in training:
@@ -160,7 +160,7 @@ def ended(process: Program) -> bool:
 
 
 def read_until(process: Program, text: str) -> str:
-    """Return what a process prints, up to a line with `text`."""
+    """Return the output of a process, up to a line with `text`."""
     lines: list[str] = []
     for line in process.stdout:
         lines.append(line)
@@ -176,7 +176,7 @@ def names(checkpoints: Path) -> list[str]:
 def test_another_number_of_processes_goes_on_with_the_same_data(
     torch: Forks, tmp_path: Path
 ) -> None:
-    """And `job metrics` knows before which step the training saved."""
+    """`job metrics` also knows before which step the training saved."""
     put_program(tmp_path)
     options = ("--steps", "20", "--save-every", "10")
     first = train(torch, tmp_path, 2, *options)
@@ -204,7 +204,7 @@ def test_a_checkpoint_cut_off_while_it_was_saved_is_not_there_and_the_next_remov
     cut = part_sizes(checkpoints / CUT_CHECKPOINT)
     half_removed = checkpoints / "step-00000010"
     shutil.copytree(checkpoints / "step-00000020", half_removed)
-    (half_removed / ".metadata").unlink()  # as a removal leaves it that was cut off
+    (half_removed / ".metadata").unlink()  # the remains of an interrupted removal
 
     second = train(torch, tmp_path, 2, "--steps", "60", "--save-every", "30")
     assert "resuming after step 20 with 2 processes, 2 before" in second
@@ -252,7 +252,7 @@ SLURM = {
     "squeue": "#!/bin/sh\ndate --date=@$(cat ends) +%Y-%m-%dT%H:%M:%S\n",
     "scontrol": '#!/bin/sh\necho "$*" >>asked\n',
 }
-"""What the first process asks of Slurm: when the job ends by now, and that it be requeued."""
+"""Slurm's answers to the first process: the job's end as of now, and the requeue."""
 
 
 @pytest.mark.parametrize("has_got_more_time", [False, True], ids=["as-it-was", "more-time"])
@@ -285,7 +285,7 @@ def test_near_its_time_limit_a_training_saves_and_is_requeued(
 
 
 def test_a_program_ends_before_threads_of_gloo_can_abort_it(torch: Forks, tmp_path: Path) -> None:
-    """They do so while the interpreter shuts down, seldom: so it must not come to that."""
+    """They rarely do so while the interpreter shuts down, so this must be prevented."""
     put_program(tmp_path)
     (tmp_path / "leaves.py").write_text(LEAVES)
     (process,) = start(torch, tmp_path, 1, program="leaves.py")
@@ -300,7 +300,7 @@ def test_a_second_training_in_a_folder_ends_and_leaves_the_checkpoints_of_the_fi
     checkpoints = tmp_path / "checkpoints"
     with held_training(torch, tmp_path, "--steps", "40", "--save-every", "10") as first:
         unfinished = checkpoints / ".step-00000040.partial"
-        unfinished.mkdir()  # as the first one makes it
+        unfinished.mkdir()  # as the first process sets it
         options = ("--checkpoints", str(checkpoints), "--steps", "35", "--keep", "1")
         second = start(torch, tmp_path / "other", 2, *options, "--save-every", "1")
         outputs = [process.communicate() for process in second]

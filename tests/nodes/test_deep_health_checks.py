@@ -1,4 +1,4 @@
-"""Deep health checks: new nodes are kept from jobs until they have passed, or are replaced."""
+"""Deep health checks: new nodes take no jobs until they have passed, or are replaced."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ cluster:
     - {{name: head, role: controller, instance_type: ml.m5.large}}
     - {{name: gpu, role: worker, instance_type: ml.g5.xlarge, partition: cpu}}
 """
-"""The cluster as an environment, which commands of ours want."""
+"""The cluster as an environment, for slurmpod's commands."""
 
 
 def statuses(lab: HyperPodLab) -> list[str]:
-    """Return the status of each node with GPUs; which instance it is may change at any time."""
+    """Return the status of each node with GPUs, whose instances may change at any time."""
     listed = lab.aws.sagemaker.list_cluster_nodes(
         ClusterName="checked", InstanceGroupNameContains="gpu"
     )["ClusterNodeSummaries"]

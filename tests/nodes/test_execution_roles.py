@@ -1,7 +1,7 @@
-"""Execution roles on real nodes: what the table of permissions gives them is what they need.
+"""Execution roles on real nodes: the table of permissions has exactly what they need.
 
-The role has the very statements that the stacks would give it. With all of them a cluster comes up;
-without one of them it fails at the step that needs it, in AWS's words.
+The role has the same statements as in the stacks. With all of them a cluster comes up; without one
+of them it fails at the step that needs it, with AWS's message.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TRUST = policy(Principal={"Service": "sagemaker.amazonaws.com"}, Action="sts:Ass
 SCRIPTS_REFUSED = "Execution role provided does not have permissions to access the bucket s3://"
 PATIENCE_SECONDS = 900
 IMPATIENCE_SECONDS = 30
-"""How long steps are tried again; the shorter one where they cannot succeed."""
+"""How long steps are tried again; shorter if they cannot succeed."""
 
 Statements = list[dict[str, Any]]
 
@@ -56,7 +56,7 @@ class Roles:
 
     @property
     def journal(self) -> str:
-        """What happened in all clusters so far."""
+        """All calls of all clusters so far."""
         return (self._lab.folder / "journal.jsonl").read_text()
 
     def environment(
@@ -67,7 +67,7 @@ class Roles:
         heads: int = 1,
         patience: int = PATIENCE_SECONDS,
     ) -> Resolved:
-        """Resolve an environment whose steps wait so many seconds, and upload its scripts."""
+        """Resolve an environment whose steps time out so soon, and upload its scripts."""
         text = TEXT.format(
             name=name,
             secret=self._secret,
@@ -112,7 +112,7 @@ class Roles:
         return str(cluster.get("FailureMessage", ""))
 
     def _requested(self, resolved: Resolved) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the group of controllers, and what else CreateCluster takes in the mode."""
+        """Return the group of controllers, and the mode's further arguments of CreateCluster."""
         uri = f"s3://{resolved.lifecycle.bucket}/{resolved.lifecycle.prefix}"
         if resolved.lifecycle.mode == "customer":
             return customer_group("head", uri, resolved.groups[0].count), {}
@@ -140,15 +140,15 @@ def roles(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rol
 
 @pytest.fixture(scope="module")
 def resolved(roles: Roles) -> Resolved:
-    """The environment of all clusters that come one after the other."""
+    """The environment of all clusters that are created one after another."""
     return roles.environment("roles")
 
 
 @pytest.fixture(scope="module")
 def in_vain(roles: Roles) -> Iterator[dict[str, Future[str]]]:
-    """Why clusters failed whose nodes cannot read the secret: what they wait for is the clock.
+    """Failures of clusters whose nodes cannot read the secret: the time is spent waiting.
 
-    In customer mode a step of ours reads it, and says so.
+    In customer mode a step of ours reads it, and reports that.
     """
     unlisted, bounded = (
         roles.environment(name, "customer", patience=IMPATIENCE_SECONDS)
@@ -167,7 +167,7 @@ def in_vain(roles: Roles) -> Iterator[dict[str, Future[str]]]:
 
 
 def needed(resolved: Resolved) -> Statements:
-    """Return the statements that the stacks would put into the role."""
+    """Return the role's statements in the stacks."""
     statements = document(grants(expected_scope(resolved, tuple(Role))))["Statement"]
     return list(statements)
 
@@ -211,7 +211,7 @@ def test_without_its_secret_hyperpod_connects_no_database(roles: Roles, resolved
     assert "because no identity-based policy allows the secretsmanager:GetSecretValue" in failure
 
 
-@pytest.mark.usefixtures("in_vain")  # they wait beside it
+@pytest.mark.usefixtures("in_vain")  # they wait in parallel
 def test_without_logs_the_scripts_run_all_the_same(roles: Roles, resolved: Resolved) -> None:
     assert roles.cluster(resolved, without(needed(resolved), "WriteLogs")) == ""
     assert "(AccessDeniedException) when calling the CreateLogStream operation" in roles.journal

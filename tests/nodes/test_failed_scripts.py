@@ -1,4 +1,4 @@
-"""Scripts of a user's own that fail: the user is told where, and can look at the nodes."""
+"""User scripts that fail: the user learns where, and can inspect the nodes."""
 
 from __future__ import annotations
 

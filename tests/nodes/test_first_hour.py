@@ -1,4 +1,4 @@
-"""docs/first-hour.md: the tutorial runs as it is printed, from the first command to the last."""
+"""docs/first-hour.md: the tutorial works as printed, from the first command to the last."""
 
 from __future__ import annotations
 

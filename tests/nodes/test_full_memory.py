@@ -1,4 +1,4 @@
-"""A node whose folder in memory is full, as jobs leave it: its checks read what they are told."""
+"""A node whose folder in memory is full, as jobs leave it: its checks read command output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole environment with secrets, buckets and roles of its own: who can read what, and where.
+"""A whole environment with its own secrets, buckets and roles: who can read what, and where.
 
 Its nodes may do what its templates allow, so everything that they did before the tests was allowed.
 """
@@ -99,7 +99,7 @@ class CommandLines:
 
 
 class Guarded(Kept):
-    """The rehearsal, what another environment has in the same account, and the secrets of all."""
+    """The rehearsal, another environment's resources in the same account, and all secrets."""
 
     def __init__(
         self, workplace: Any, file: Path, done: subprocess.CompletedProcess[str], seen: str
@@ -126,20 +126,20 @@ class Guarded(Kept):
 
     @cached_property
     def own_secrets(self) -> list[str]:
-        """The ARNs of what the deployment made."""
+        """The ARNs of the deployment's resources."""
         listed = self.client("secretsmanager").list_secrets()["SecretList"]
         return [each["ARN"] for each in listed if each["Name"] not in ("other", "hub")]
 
     @cached_property
     def secrets(self) -> list[str]:
-        """Passwords that the deployment made, and a job's secret, in every way to write them."""
+        """The deployment's passwords, and a job's secret, in all encodings."""
         values = [json.loads(self.value(arn))["password"] for arn in self.own_secrets]
         assert values
         return [way for value in (*values, self.of_jobs) for way in spellings(value)]
 
     @property
     def of_jobs(self) -> str:
-        """What lies in the secret that jobs may read."""
+        """The contents of the secret that jobs may read."""
         return str(json.loads(self.value(JOB_SECRET))["rehearsed"])
 
     def value(self, arn: str) -> str:
@@ -147,7 +147,7 @@ class Guarded(Kept):
         return str(found["SecretString"])
 
     def objects(self) -> Iterator[str]:
-        """Yield what is in all buckets."""
+        """Yield the contents of all buckets."""
         s3 = self.client("s3")
         for bucket in s3.list_buckets()["Buckets"]:
             for each in s3.list_objects_v2(Bucket=bucket["Name"]).get("Contents", []):
@@ -161,17 +161,17 @@ class Guarded(Kept):
         return self.shell(node).run(command)
 
     def find(self, node: str, marks: str) -> list[str]:
-        """Return where on a node any of these texts stands."""
+        """Return where any of these texts is on a node."""
         return self.shell(node, "root").run(["sh", "-c", FIND], stdin=marks).splitlines()
 
     def client_on(self, node: str, service: str) -> Any:
-        """Return a client with the credentials that a node has of its role."""
+        """Return a client with a node's credentials of its role."""
         if node not in self._keys:
             self._keys[node] = self.on(node, "sh", "-c", KEY).split()
         return self.client(service, *self._keys[node])
 
     def refused(self, node: str, service: str, operation: str, **given: Any) -> str:
-        """Return the action that a node's role is not allowed when it asks for an operation."""
+        """Return the action that a node's role is denied when it calls an operation."""
         reason = "because no identity-based policy allows the"
         with pytest.raises(ClientError, match=reason) as failed:
             getattr(self.client_on(node, service), operation)(**given)
@@ -179,7 +179,7 @@ class Guarded(Kept):
 
 
 def spellings(password: str) -> list[str]:
-    """Return how a password is written plainly, by JSON, in URLs, XML and by slurmdbd.conf."""
+    """Return a password's encodings: plain, JSON, URLs, XML and slurmdbd.conf."""
     slurm = password.replace("\\", "\\\\").replace("#", "\\#")
     ways = (password, json.dumps(password)[1:-1], quote_plus(password), escape(password), slurm)
     return list(dict.fromkeys(ways))
@@ -258,7 +258,7 @@ srun sleep infinity
 
 @pytest.fixture(scope="module")
 def asking(guarded: Guarded, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The id of a job that has taken its secret, and goes on."""
+    """The id of a job that has read its secret and continues."""
     folder = tmp_path_factory.mktemp("asks")
     (folder / "asks.sbatch").write_text(SCRIPT)
     (folder / "secrets.sh").write_text(render("jobs/secrets.sh", {}))
@@ -342,7 +342,7 @@ class TestReach:
     def test_file_systems_are_described_to_no_node_without_efa(
         self, guarded: Guarded, node: str
     ) -> None:
-        """IAM knows no resources for DescribeFileSystems: where it is allowed, it is for all."""
+        """IAM knows no resources for DescribeFileSystems: an allowed caller may describe all."""
         refused = guarded.refused(node, "fsx", "describe_file_systems")
         assert refused == "fsx:DescribeFileSystems"
 

@@ -1,4 +1,4 @@
-"""Automatic node recovery: nodes that die, and those that administrators want to be repaired."""
+"""Automatic node recovery: nodes that die, and those that administrators want repaired."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ until [ -e ~/end ]; do sleep 0.2; done
 
 @pytest.fixture(scope="module")
 def nohup() -> Iterator[None]:
-    """Ignore SIGHUP, by which a machine that reboots is known: it must be, under nohup as well."""
+    """Ignore SIGHUP, which identifies a machine that reboots: it must work under nohup as well."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     yield
     signal.signal(signal.SIGHUP, before)
@@ -47,7 +47,7 @@ def head(lab: HyperPodLab) -> Iterator[Shell]:
     head = lab.shell("demo", "head")
     head.run(["rm", "-f", "/fsx/ubuntu/end"])
     yield head
-    head.run(["touch", "/fsx/ubuntu/end"])  # a test that failed leaves no job to the next one
+    head.run(["touch", "/fsx/ubuntu/end"])  # a failed test leaves no job to the next one
 
 
 def instances(lab: HyperPodLab) -> dict[str, str]:
@@ -163,9 +163,9 @@ SECONDS_OF_SLURM = 2
 
 
 def is_down_after_a_boot(head: Shell, worker: Shell, node: str) -> bool:
-    """Let a node reboot itself, and tell whether slurmctld noticed.
+    """Let a node reboot itself, and return whether slurmctld noticed.
 
-    It holds the boot against the node's last answer, in whole seconds: an answer in the second of
+    It compares the boot with the node's last answer, in whole seconds: an answer in the second of
     the boot, or one to a ping before the new slurmd has registered, hides it.
     """
     before = slurmd_started(head, node)
@@ -201,7 +201,7 @@ def test_a_reason_that_is_not_exact_is_no_request(lab: HyperPodLab, head: Shell)
 
 
 def test_slurmd_on_the_controller_deletes_slurm_conf(head: Shell) -> None:
-    """Without our scripts; with them it is refused: test_lifecycle_bundles."""
+    """Without our scripts; with them it is rejected: test_lifecycle_bundles."""
     head.run(["sudo", "systemctl", "start", "--no-block", "slurmd"])
     there = ["sh", "-c", "ls /opt/slurm/etc"]
     wait_until(lambda: "slurm.conf" not in head.run(there).split(), "the end of slurm.conf")

@@ -1,4 +1,4 @@
-"""Continuous provisioning, and a database for job records that lies outside the cluster."""
+"""Continuous provisioning, and a database for job records outside the cluster."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class TestContinuous:
         assert (cluster["ClusterStatus"], cluster.get("FailureMessage")) == ("InService", None)
         counts = {item["InstanceGroupName"]: item for item in cluster["InstanceGroups"]}
         assert (counts["head"]["CurrentCount"], counts["login"]["CurrentCount"]) == (1, 1)
-        assert counts["cpu"]["Status"] in ("Creating", "Degraded")  # its first try has failed
+        assert counts["cpu"]["Status"] in ("Creating", "Degraded")  # its first attempt has failed
 
     def test_a_worker_that_fails_is_tried_again_as_a_new_instance(
         self, lab: HyperPodLab, cluster: dict[str, Any]

@@ -1,4 +1,4 @@
-"""How HyperPod sets nodes up: with its image alone, with an extension, with scripts instead."""
+"""HyperPod's ways to set nodes up: image only, with an extension, with scripts instead."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def lab(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hyper
 
 @pytest.fixture(scope="module")
 def groups(lab: HyperPodLab) -> dict[str, dict[str, Any]]:
-    """The groups of the cluster `extended`, with all that they have in common."""
+    """The groups of the cluster `extended`, with their common settings."""
     uri = lab.upload("extended", {"extend.sh": EXTENSION})
     common: dict[str, Any] = {
         "LifeCycleConfig": {"SourceS3Uri": uri, "OnInitComplete": "extend.sh"},
@@ -370,7 +370,7 @@ def own_scripts(
 
 
 def unplaced(name: str, count: int, lifecycle: dict[str, str]) -> dict[str, Any]:
-    """Return a group whose place in Slurm the API does not tell."""
+    """Return a group whose role in Slurm is not in the API."""
     return {
         "InstanceGroupName": name,
         "InstanceType": "ml.m5.large",

@@ -43,7 +43,7 @@ def lab(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hyper
 
 
 def workers(lab: HyperPodLab) -> list[Any]:
-    """List the workers; to describe one by one would fail while they are replaced."""
+    """List the workers, as describing one by one would fail while they are replaced."""
     return lab.aws.sagemaker.list_cluster_nodes(
         ClusterName=CLUSTER, InstanceGroupNameContains="cpu"
     )["ClusterNodeSummaries"]
@@ -66,7 +66,7 @@ def worker(lab: HyperPodLab) -> Shell:
 
 
 def runs(lab: HyperPodLab) -> int:
-    """Return how often the scripts have run, on whatever node."""
+    """Return how often the scripts have run, on any node."""
     return len(shared_file(lab, "runs").split())
 
 
@@ -86,7 +86,7 @@ def instance_ids(lab: HyperPodLab) -> list[str]:
 
 
 def at(lab: HyperPodLab, name: str) -> Any:
-    """Return the instance that has a host name now."""
+    """Return the current instance with a host name."""
     return next(node for node in workers(lab) if name_of(node) == name)
 
 
@@ -121,7 +121,7 @@ def test_a_reboot_keeps_the_disk_and_runs_no_script(lab: HyperPodLab) -> None:
 
 @pytest.fixture(name="file", scope="module")
 def _file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write down the cluster as an environment, which the commands of ours want."""
+    """Write the cluster as an environment, for slurmpod's commands."""
     file = tmp_path_factory.mktemp("steady") / "steady.yaml"
     file.write_text(ENVIRONMENT)
     return file

@@ -1,4 +1,4 @@
-"""Baking the node image, with a stand-in for mmdebstrap: what happens around it is the subject."""
+"""Baking of the node image, with a stand-in for mmdebstrap: only the steps around it are tested."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _mmdebstrap(tmp_path: Path, script: str) -> None:
-    """Put a stand-in on PATH; `$root` in the script is the directory that it is to make."""
+    """Put a stand-in on PATH; `$root` in the script is the directory to create."""
     _program(tmp_path / "mmdebstrap", f"root=root\n{script}")
 
 

@@ -1,6 +1,6 @@
 """The life of an environment, from its first file to its second deployment.
 
-All that happens to it is done by commands of ours, as the handbook prints them, in the order of the
+All changes are made with slurmpod's commands, as the handbook prints them, in the order of the
 tests of this file.
 """
 
@@ -54,9 +54,9 @@ SACCT = "sacct --allusers --noheader --parsable2 --format=JobID,JobName,User,Sta
 
 @dataclass
 class Life:
-    """An account, and the folder of somebody who keeps environments there.
+    """An account, and the folder of a user who keeps environments there.
 
-    `packages` is where their slurmpod is installed.
+    `packages` is where the user's slurmpod is installed.
     """
 
     lab: HyperPodLab
@@ -64,11 +64,11 @@ class Life:
     packages: Path
 
     def slurmpod(self, command: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        """Run a command in the folder, and fail unless it ends with `code`."""
+        """Run a command in the folder, and fail unless it exits with `code`."""
         return self._run([*PROGRAM, *command.split()], code)
 
     def interrupt(self, command: str, at: str) -> str:
-        """Begin a command, press Ctrl-C when it says `at`, and return what it said."""
+        """Start a command, press Ctrl-C when it prints `at`, and return its output."""
         program = [*AS_IN_A_TERMINAL, *PROGRAM, *command.split()]
         with subprocess.Popen(
             program,
@@ -90,7 +90,7 @@ class Life:
         return text
 
     def bootstrap(self) -> None:
-        """Bootstrap the account, which takes no environment."""
+        """Bootstrap the account, which needs no environment."""
         cdk = ("node_modules/.bin/cdk", "bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", "")
         self._run(cdk, 0)
 
@@ -129,12 +129,12 @@ class Life:
         self.file.write_text(text.replace(old, new))
 
     def on(self, group: str, command: str, user: str = "root") -> str:
-        """Run a command on the first node of a group, with Slurm's programs at hand."""
+        """Run a command on the first node of a group, with Slurm's programs on PATH."""
         shell = self.lab.shell("life", group, user=user)
         return shell.run(["bash", "-c", f"PATH=/opt/slurm/bin:$PATH; {command}"])
 
     def logs_of_slurmd(self) -> str:
-        """Return the end of what slurmd says on each worker."""
+        """Return the end of slurmd's log on each worker."""
         tail = ["tail", "--lines=40", "/var/log/slurm/slurmd.log"]
         return "\n".join(f"{shell.hostname}:\n{shell.run(tail)}" for shell in self._workers())
 
@@ -149,7 +149,7 @@ class Life:
 
 @pytest.fixture(scope="module", params=cases(usual=("installed",), deep=("installed", "checkout")))
 def packages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where slurmpod is: unpacked from a wheel, as pip does it, or in the checkout."""
+    """The location of slurmpod: unpacked from a wheel, as pip does it, or in the checkout."""
     if request.param == "checkout":
         return PROJECT
     folder = tmp_path_factory.mktemp("installed")
@@ -162,7 +162,7 @@ def packages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def life(
     older_image: Path, newer_image: Path, packages: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Life]:
-    """A repository of configurations, beside nothing of ours but the CDK's command line."""
+    """A repository of configurations, whose only program is the CDK's command line."""
     folder = tmp_path_factory.mktemp("life")
     (folder / "node_modules").symlink_to(PROJECT / "node_modules")
     newest = Software(load(["ami-2026-07"]).profile, newer_image)
@@ -250,7 +250,7 @@ def test_new_software_comes_to_all_groups(life: Life) -> None:
     assert versions(life) == {"24.11"}
     assert not has_newer_records(life)
     life.on("login", "sbatch --job-name=runs-on --wrap='sleep 15' --output=/dev/null", "ubuntu")
-    running = "squeue --noheader --states=running --format=%j"  # who waits would wait for good
+    running = "squeue --noheader --states=running --format=%j"  # a waiter would never end
     wait_until(lambda: "runs-on" in life.on("controller", running), "the job that runs on")
     patched = life.slurmpod(f"patch {FILE} --yes")
     assert "job records are saved first" in patched.stderr
@@ -270,7 +270,7 @@ def versions(life: Life) -> set[str]:
 
 
 def has_newer_records(life: Life) -> bool:
-    """Return whether slurmdbd has given the tables of job records the columns of Slurm 26.05."""
+    """Return whether slurmdbd has added the columns of Slurm 26.05 to the tables of job records."""
     asked = 'SHOW COLUMNS FROM slurm_acct_db.life_job_table LIKE "sluid"'
     return bool(life.on("controller", f"mariadb --skip-column-names --execute='{asked}'"))
 

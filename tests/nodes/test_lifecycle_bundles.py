@@ -1,4 +1,4 @@
-"""The project's own lifecycle scripts on real nodes, for what no example environment has."""
+"""The project's own lifecycle scripts on real nodes, for options of no example environment."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ cat <<'SECRET'
 SECRET
 """
 PROFILES = ("ami-2024-08", "one-controller-rewritten", "eth0", "gres-types")
-"""Of August 2024's image a node with GPUs would fail: these clusters have none."""
+"""On the image of August 2024 a node with GPUs would fail: these clusters have none."""
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def customer_group(name: str, uri: str, count: int = 1) -> dict[str, Any]:
 
 
 def by_api(lab: HyperPodLab, uri: str) -> dict[str, Any]:
-    """Return what groups have in common whose Slurm HyperPod configures before our scripts."""
+    """Return the common settings of groups whose Slurm HyperPod configures before our scripts."""
     return {
         "LifeCycleConfig": {"SourceS3Uri": uri, "OnInitComplete": "on_init_complete.sh"},
         "InstanceStorageConfigs": [lab.lustre_storage],
@@ -77,7 +77,7 @@ def by_api(lab: HyperPodLab, uri: str) -> dict[str, Any]:
 
 
 def assert_same_files(written: Shell, other: Shell) -> None:
-    """Fail unless what is written on one controller is on the other soon."""
+    """Fail unless a file written on one controller is soon on the other."""
     line = f"# HyperPod writes on {written.hostname}"
     written.run(["sh", "-c", f"echo '{line}' >>{SLURM_CONF}"])
     wait_until(lambda: line in other.run(["cat", SLURM_CONF]), "the other's file")

@@ -1,4 +1,4 @@
-"""The scripts of live nodes once more: as commands of a user, and after they were killed."""
+"""Repeated runs of the scripts on live nodes: by a user's commands, and after they were killed."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ cluster:
 BEFORE = "#!/bin/bash\necho before $SLURMPOD_ROLE $SLURMPOD_NODE_NAME\ndate > /root/hooked\n"
 AFTER = "#!/usr/bin/env python3\nprint(open('/etc/hostname').read())\n"
 NOT_OURS = "/root/hooked /root/.aws/cli/cache /var/log/provision */__pycache__"
-"""What a repeated run changes: what the user's script writes, and its own log and report.
+"""The changes of a repeated run: output of the user's script, and its own log and report.
 
-The AWS CLI that comes with Slurm 26.05 counts its sessions, and programs that a timer starts are
-compiled when they run for the first time.
+The AWS CLI that comes with Slurm 26.05 counts its sessions, and a timer's programs are compiled
+when they run for the first time.
 """
 
 
@@ -53,7 +53,7 @@ class Runs:
     file: Path
 
     def again(self, group: str, *options: str) -> tuple[int, dict[str, str]]:
-        """Run the scripts again on a group of one node; return the exit code, states by step."""
+        """Run the scripts again on a group of one node; return the exit code and states by step."""
         ended = self.lab.slurmpod(
             "lifecycle", "run", str(self.file), "--group", group, "--json", *options
         )
@@ -89,7 +89,7 @@ def upload(lab: HyperPodLab, file: Path) -> str:
 
 
 def keep_records(lab: HyperPodLab, bucket: str) -> None:
-    """Make the bucket of the environment, and let nodes keep their records there."""
+    """Create the bucket of the environment, and let nodes keep their records there."""
     lab.aws.s3.create_bucket(
         Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": REGION}
     )
@@ -239,7 +239,7 @@ rm -f /tmp/killed.log /tmp/report.json
 
 
 def tree(node: Shell) -> str:
-    """Return checksums of what steps can write on a node, but for what changes by itself."""
+    """Return checksums of all that steps can write on a node, except what changes by itself."""
     folders = "/etc /usr/local /opt/slurm/etc /var/log/provision /root"
     prune = " -o ".join(f"-path '{path}'" for path in NOT_OURS.split())
     find = f"find {folders} \\( {prune} \\) -prune -o -type f -print0"

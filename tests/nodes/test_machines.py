@@ -44,7 +44,7 @@ NFS = "fs-0123456789abcdef1.fsx.us-west-2.amazonaws.com:/fsx"
 
 @pytest.fixture(scope="module")
 def machines(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
-    """Two machines for the tests that leave no trace; alpha booted before beta was known."""
+    """Two machines for tests without side effects; alpha booted before beta was known."""
     files = {
         "/opt/ml/config/resource_config.json": File(b"{}"),
         "/etc/munge/munge.key": File(b"k" * 128, mode=0o400, owner="munge"),
@@ -57,7 +57,7 @@ def machines(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture
 def own_machines(image: Path, tmp_path: Path) -> Iterator[Machines]:
-    """A network without machines, for one test alone."""
+    """A network without machines, for one test."""
     with _start(tmp_path, image) as machines:
         yield machines
 
@@ -769,7 +769,7 @@ class TestSlurm:
         own_machines.boot(_spec("alpha", 10, files))
         for service in ("slurmctld", "slurmdbd", "slurmd"):
             assert _run(own_machines, "alpha", f"systemctl start {service}").returncode == 1
-        # As the AMI's unit does it: this is how a slurmd on the controller ruins the cluster.
+        # As in the AMI's unit: this is how a slurmd on the controller ruins the cluster.
         assert _run(own_machines, "alpha", "test -e /opt/slurm/etc/slurm.conf").returncode == 1
 
     def test_layout_is_that_of_the_ami(self, machines: Machines) -> None:

@@ -1,4 +1,4 @@
-"""Metrics of real nodes: real exporters and agents, and a real Prometheus that gets them."""
+"""Metrics of real nodes: real exporters and agents, and a real Prometheus that receives them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SERVICES = ("slurmpod-exporter", "slurmpod-node-exporter", "slurmpod-metrics-age
 
 
 class Metrics:
-    """A rehearsal that was left up, its nodes, and the workspace to which they send."""
+    """A rehearsal that is still running, its nodes, and the workspace to which they send."""
 
     def __init__(self, workplace: Workplace, shown: dict[str, Any]) -> None:
         self._workplace = workplace
@@ -70,15 +70,15 @@ class Metrics:
         return Shell(self._folder, node, "root").run(["sh", "-c", command])
 
     def dashboards(self, *options: str) -> str:
-        """Return what `slurmpod dashboards` says."""
+        """Return the output of `slurmpod dashboards`."""
         return self._command("dashboards", *options).stderr
 
     def status(self) -> Any:
-        """Return what `slurmpod status` tells a program."""
+        """Return the JSON of `slurmpod status`."""
         return json.loads(self._command("status", "--json").stdout)
 
     def _command(self, name: str, *options: str) -> subprocess.CompletedProcess[str]:
-        """Run a command of slurmpod as a person does after `rehearsal env`."""
+        """Run a command of slurmpod as a user does after `rehearsal env`."""
         program = (sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()")
         result = subprocess.run(
             [*program, name, str(self.file), *options],
@@ -96,15 +96,15 @@ class Metrics:
 
     @property
     def prometheus(self) -> list[str]:
-        """The addresses that `rehearsal list` tells."""
+        """The addresses that `rehearsal list` prints."""
         (listed,) = json.loads(self._workplace.run("rehearsal", "list", "--json").stdout)
         found: list[str] = listed["prometheus"]
         assert found[0] in self._workplace.run("rehearsal", "list").stdout
         return found
 
     def browse(self, url: str) -> str:
-        """Return what a browser gets, unsigned."""
-        with urlopen(url) as answer:  # noqa: S310  # of this machine
+        """Return the response to a browser, unsigned."""
+        with urlopen(url) as answer:  # noqa: S310  # on this machine
             return str(answer.read().decode(errors="replace"))
 
     def url(self, query: str, workspace_id: str = "") -> str:
@@ -112,7 +112,7 @@ class Metrics:
         return f"{self._variables['AWS_ENDPOINT_URL']}{path}?{urlencode({'query': query})}"
 
     def query(self, query: str) -> list[dict[str, Any]]:
-        """Ask as Grafana does: signed for the service."""
+        """Query as Grafana does: signed for the service."""
         key = self._variables["AWS_ACCESS_KEY_ID"], self._variables["AWS_SECRET_ACCESS_KEY"]
         request = AWSRequest("GET", self.url(query))
         SigV4Auth(Credentials(*key), "aps", "us-west-2").add_auth(request)

@@ -1,6 +1,6 @@
-"""`slurmpod migrate` under running jobs: from our scripts to HyperPod's Slurm, and on from there.
+"""`slurmpod migrate` with running jobs: from our scripts to HyperPod's Slurm, and on from there.
 
-The tests of this file are made in their order, on one cluster.
+The tests of this file run in order, on one cluster.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def states(life: Life, jobs: Sequence[str]) -> list[str]:
 
 
 def stayed(printed: str) -> Mapping[str, tuple[str, str]]:
-    """Return what `--json` tells, row by row; nothing may be lost."""
+    """Return the rows of `--json`; none may be lost."""
     rows = json.loads(printed)["stayed"]
     assert [row for row in rows if row["lost"]] == []
     return {row["what"]: (str(row["before"]), row["after"]) for row in rows}
@@ -85,7 +85,7 @@ def expected(move: str) -> Mapping[str, tuple[str, str]]:
 
 
 def ask_outside(life: Life, statement: str) -> str:
-    """Let the database outside the cluster answer, on its own machine."""
+    """Query the database outside the cluster, on its own machine."""
     cluster_id = described(life)["ClusterArn"][-12:]
     outside = Shell(network_of(life.lab.folder, "life"), f"database-{cluster_id}", "root")
     return outside.run(["mariadb", "-N", "-e", statement]).strip()
@@ -137,7 +137,7 @@ def test_stack_and_file_are_equal_and_there_is_no_way_back(life: Life) -> None:
 
 
 def test_a_move_that_is_interrupted_goes_on(life: Life) -> None:
-    """Continuous provisioning, with Ctrl-C when the CDK is at work."""
+    """Continuous provisioning, with Ctrl-C while the CDK is running."""
     life.edit("\ncluster:\n", "\ncluster:\n  provisioning: continuous\n")
     said = life.interrupt(f"migrate {FILE} --yes", at="templates synthesized")
     assert f"slurmpod migrate {FILE}" in said

@@ -44,14 +44,14 @@ access:
     - {{name: alice, uid: 20001, ssh_keys: ["{key}"]}}
     - {{name: root2, uid: 20002, ssh_keys: ["{key}"], admin: true}}
 """
-ENTRY = f"cd /tmp/{BUCKET}/steps && bash ./on_create.sh 2>&1"  # where HyperPod puts the scripts
+ENTRY = f"cd /tmp/{BUCKET}/steps && bash ./on_create.sh 2>&1"  # HyperPod's path of the scripts
 FOLDERS_UNIT = "slurmpod-container-folders"
 HANG = r"""
 mv /usr/bin/dd /usr/bin/dd.kept
 printf '#!/bin/sh\nexec sleep infinity\n' >/usr/bin/dd
 chmod 755 /usr/bin/dd
 """
-"""A write by the checks waits for ever, as on storage that does not answer."""
+"""A write by the checks hangs, as on storage that does not answer."""
 
 IMAGE_WITH_CONTAINERS = r"""
 mkdir -p /usr/local/lib/slurm /etc/enroot
@@ -88,9 +88,9 @@ library=/usr/local/lib/slurm/spank_pyxis.so
 [ -e $library ] ||
     { tcc -shared -o $library /tmp/pyxis.c && patchelf --clear-execstack $library; }
 """
-"""What makes a node of the rehearsal one whose image has Docker, enroot and pyxis.
+"""Commands that give a node of the rehearsal Docker, enroot and pyxis.
 
-Its NVMe disks are in memory: empty after a reboot, and mounted when much of the system is up.
+Its NVMe disks are in memory: empty after a reboot, and mounted late in the boot.
 """
 
 
@@ -126,7 +126,7 @@ class Cluster:
         reboot(ClusterName="steps", NodeIds=[ids[name]])
 
     def comes_in(self, user: str, name: str) -> str:
-        """Go to a worker from the controller as a user with the key of the environment."""
+        """Log in to a worker from the controller as a user with the key of the environment."""
         self.head.run(["install", "-m", "600", "/dev/stdin", "/root/key"], stdin=self._key)
         options = "-i /root/key -o BatchMode=yes"
         return self.run(self.head, f"ssh {options} {user}@{name} id -un")
@@ -150,7 +150,7 @@ Description: the module alone
 
 
 def module_as_package(image: Path, folder: Path) -> bytes:
-    """Return a Debian package with nothing but the module of the image's Slurm."""
+    """Return a Debian package with only the module of the image's Slurm."""
     module = image / "usr/local/lib/pam_slurm_adopt.so"
     inside = folder / "package/usr/lib/security/pam_slurm_adopt.so"
     inside.parent.mkdir(parents=True)
@@ -268,9 +268,9 @@ class TestHealthChecks:
         assert not cluster.state(name).startswith("drain")
 
     def a_job_reports(self, cluster: Cluster, name: str) -> bool:
-        """Return whether the checks before a job, which runs, have reported the storage.
+        """Return whether the checks before a running job have reported the storage.
 
-        They are given up where they take too long, as on a machine that stood still meanwhile.
+        They are given up if they take too long, as on a machine that was suspended meanwhile.
         """
         assert cluster.run(cluster.head, f"srun --quiet -w {name} hostname") == name
         said = cluster.run(cluster.workers[0], "journalctl --quiet -t slurmpod-health -o cat")
@@ -308,7 +308,7 @@ class TestHealthChecks:
     def test_a_node_that_slurm_counted_while_slurm_conf_was_rewritten_takes_jobs_again(
         self, cluster: Cluster
     ) -> None:
-        """Slurm drains it once in many times: the test does so in its place."""
+        """Slurm rarely drains it by itself: the test does so instead."""
         name = cluster.names[0]
         cluster.run(cluster.head, f"sed -i /^GresTypes/d {SLURM_CONF} && scontrol reconfigure")
         declared = "scontrol show config | sed -n 's/^GresTypes *= //p'"
@@ -395,7 +395,7 @@ class TestContainers:
 
 
 class TestTopology:
-    """Last: it starts slurmctld again."""
+    """Last: it restarts slurmctld."""
 
     NAMED = "TopologyPlugin=topology/tree"
 

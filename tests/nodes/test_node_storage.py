@@ -1,8 +1,8 @@
-"""What the scripts make of a node's disks, logs and messages, on real nodes.
+"""The scripts' setup of a node's disks, logs and messages, on real nodes.
 
-Nodes of a rehearsal have no block devices. So a file system in memory stands for the volume that
-Deep Learning AMIs make of the disks; for a volume of our own one script stands for lsblk, LVM, mkfs
-and mount. What these are asked to do is real, what they do is not.
+Nodes of a rehearsal have no block devices. So a file system in memory replaces the volume that Deep
+Learning AMIs make of the disks; for a volume of our own one script replaces lsblk, LVM, mkfs and
+mount. Their arguments are real, their effects are not.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ workers='.InstanceGroups[] | select(.Name == "cpu") | .Instances[].CustomerIpAdd
 address=$(jq -r "$workers" "$SAGEMAKER_RESOURCE_CONFIG_PATH")
 if [ "$(hostname)" = "ip-$(echo "$address" | tr . -)" ]; then rm /etc/logrotate.d/slurm*; fi
 """
-"""The service of Deep Learning AMIs; and no rotation of Slurm's logs on the worker, which comes
-with Debian's packages and not with HyperPod's Slurm."""
+"""The service of Deep Learning AMIs; and no rotation of Slurm's logs on the worker, which is in
+Debian's packages but not in HyperPod's Slurm."""
 
 TOOLS = r"""
 mkdir /root/tools
@@ -111,7 +111,7 @@ def test_everybody_may_write_to_the_volume_of_the_image(lab: HyperPodLab, worker
 
 
 def test_running_the_scripts_again_finds_all_done(worker: Shell) -> None:
-    script = f"/tmp/{BUCKET}/disks/set_up_node.sh"  # noqa: S108  # where HyperPod puts it
+    script = f"/tmp/{BUCKET}/disks/set_up_node.sh"  # noqa: S108  # HyperPod's path
     said = worker.run(["env", "-u", "HOME", "bash", script])
     for step in ("image_facts", "scratch", "motd", "log_rotation"):
         assert f" {step}: already done" in said
@@ -190,7 +190,7 @@ class TestOwnVolume:
 
 
 class TestBucket:
-    """A FUSE server that answers nothing stands for Mountpoint: all that counts is that it dies."""
+    """A FUSE server that answers nothing replaces Mountpoint: all that matters is that it dies."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -243,14 +243,14 @@ def _disk(path: str, *, model: str = INSTANCE_STORE, fstype: str | None = None) 
 
 
 def _show(worker: Shell, *disks: dict[str, Any]) -> None:
-    """Let lsblk show these disks, and nothing be noted yet."""
+    """Let lsblk show these disks, without earlier records."""
     text = json.dumps({"blockdevices": disks})
     worker.run(["tee", "/root/tools/disks.json"], stdin=text)
     worker.run(["rm", "-f", "/root/tools/log"])
 
 
 def _make(worker: Shell, folder: str) -> str:
-    """Run the program that the node keeps, without the volume of the image."""
+    """Run the program installed on the node, without the volume of the image."""
     script = (
         "umount --lazy /opt/dlami/nvme 2>/dev/null; cd /usr/local/lib/slurmpod/boot &&"
         f" PATH=/root/tools:$PATH python3 -m slurmpod_lifecycle.scratch_volume {folder}"

@@ -48,11 +48,11 @@ PROFILES = (
     "pam-slurm-adopt-there",
     "shared-dev",
 )
-"""Each says something else of a node, so that one cluster has them all. What else is adverse is so
-by default: ReturnToService=1, no GresTypes, four attempts at an update."""
+"""Each changes a different property of a node, so that one cluster has them all. Other adverse
+properties are defaults: ReturnToService=1, no GresTypes, four attempts at an update."""
 
 ELSEWHERE = (*test_lifecycle_bundles.PROFILES, *test_auto_resume.PROFILES)
-"""Those of other tests."""
+"""The profiles of other tests."""
 
 SHORTER = """
 image: {apt_locked_milliseconds: 4000, own_name_unknown_milliseconds: 4000}
@@ -66,7 +66,7 @@ LOOK = """\
     echo VERSION
 } >/root/seen
 """
-"""What the entry script finds at its start; 6 is LOCK_EX | LOCK_NB."""
+"""The entry script's state at its start; 6 is LOCK_EX | LOCK_NB."""
 
 ARCHIVE = r"""
 cat >/usr/local/sbin/apt-get <<'APT'
@@ -85,9 +85,10 @@ systemctl daemon-reload
 APT
 chmod 755 /usr/local/sbin/apt-get
 """
-"""What stands for Ubuntu's archive, which nodes do not reach: it brings MariaDB back.
+"""Replaces Ubuntu's archive, which nodes do not reach: it installs MariaDB again.
 
-As apt it waits for the lock only when told to."""
+Like apt it waits for the lock only with the option for it.
+"""
 
 ATTEMPTS_THAT_FAIL = 3
 FAILS = """
@@ -118,14 +119,14 @@ class Cluster:
         return self.run(self.head, f"sinfo --noheader --nodes {name} --partition gpu --format %T")
 
     def workers(self, count: int) -> None:
-        """Change how many workers there are."""
+        """Change the number of workers."""
         self._groups[-1]["InstanceCount"] = count
         changed = self.lab.update("adverse", self._groups)
         assert changed.get("FailureMessage") is None
 
 
 def scripts(lab: HyperPodLab, version: str) -> str:
-    """Return what the entry script does first."""
+    """Return the first commands of the entry script."""
     return LOOK.replace("VERSION", version) + FAILS.format(source=lab.lustre_source) + ARCHIVE
 
 
@@ -254,7 +255,7 @@ def runs_in_place_of(lab: HyperPodLab, instance_id: str) -> bool:
 
 
 def test_a_node_that_rebooted_by_itself_takes_jobs_again(cluster: Cluster) -> None:
-    """slurmctld keeps it down, and says why; our timer resumes it."""
+    """slurmctld keeps it down with a reason; our timer resumes it."""
     wait_until(
         lambda: cluster.run(cluster.head, KEEPER_STATE) == "inactive", "the end of all changes"
     )
@@ -263,7 +264,7 @@ def test_a_node_that_rebooted_by_itself_takes_jobs_again(cluster: Cluster) -> No
 
 
 def is_told_after_a_boot(cluster: Cluster) -> bool:
-    """Let the worker reboot itself, and tell whether slurmctld noticed (see test_health_agent)."""
+    """Let the worker reboot itself; return whether slurmctld noticed (see test_health_agent)."""
     worker = cluster.lab.shell("adverse", "gpu", user="root")
     started = f"scontrol --oneliner show node {worker.hostname} | grep -o 'SlurmdStartTime=[^ ]*'"
     said = f"grep -c 'Node {worker.hostname} unexpectedly rebooted' /var/log/slurm/slurmctld.log"
@@ -275,7 +276,7 @@ def is_told_after_a_boot(cluster: Cluster) -> bool:
 
 
 def assert_in_service(cluster: Cluster) -> None:
-    """Fail unless the one worker is idle soon, alone in Slurm, and gives a job its GPUs."""
+    """Fail unless the only worker is soon idle, alone in Slurm, and gives a job its GPUs."""
     name = hostname(cluster.lab.nodes("adverse", "gpu")[0])
     wait_until(lambda: cluster.state(name) == "idle", "the worker")
     assert cluster.run(cluster.login, "sinfo --noheader --format %n | sort -u") == name

@@ -1,4 +1,4 @@
-"""Rendered recipes on a cluster: what each one measures or checks is what it says."""
+"""Rendered recipes on a cluster: each one measures or checks what it claims."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def workers(lab: HyperPodLab) -> list[str]:
 
 
 def chosen(folder: Path, text: str) -> tuple[str, str]:
-    """Return the option for a file with what a user chose."""
+    """Return the option for a file with a user's choices."""
     file = folder / "parameters.yaml"
     file.write_text(text)
     return "--parameters", str(file)
@@ -104,7 +104,7 @@ def test_a_module_of_the_users_own_finds_its_neighbours(lab: HyperPodLab, tmp_pa
 
 @pytest.fixture
 def links(lab: HyperPodLab, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
-    """Put an archive on shared storage, for uv beside the cluster, and for pip there."""
+    """Put an archive on shared storage, for uv outside the cluster, and for pip there."""
     folder = lab.folder / "file_systems" / lab.lustre["FileSystemId"] / "ubuntu" / "links"
     folder.mkdir()
     tiny_sdist(folder)
@@ -263,11 +263,11 @@ PARALLEL_COMPILE = """\
 [[ $1 != --command ]] || { touch "$2-$SLURMD_NODENAME"; exit; }
 NEURON_EXTRACT_GRAPHS_ONLY=1 exec "$@"
 """
-"""Stand-ins: the first notes what it is given, the second runs it as Neuron's tool does."""
+"""Stand-ins: the first records its arguments, the second runs them as Neuron's tool does."""
 
 
 def prepared_llama(lab: HyperPodLab, folder: Path, name: str) -> Path:
-    """Return the folder of a job that finds all that it prepares, with stand-ins among it."""
+    """Return the folder of a job with all prepared parts, some of them stand-ins."""
     options = ("--partition", "trn1", *chosen(folder, LLAMA))
     out = bring(lab, folder, "trn1-llama2-7b", *options, name=name, environment=WITH_TRAINIUM)
     tools = out / "neuron-venv" / "bin"
@@ -282,7 +282,7 @@ def prepared_llama(lab: HyperPodLab, folder: Path, name: str) -> Path:
 
 
 def given_to_torchrun(out: Path, job: str) -> list[tuple[list[str], dict[str, str]]]:
-    """Return the words and the variables of each node, in the order of their ranks."""
+    """Return the arguments and variables of each node, in the order of their ranks."""
     notes = [file.read_text().partition("\n--\n") for file in sorted(out.glob(f"{job}-?.txt"))]
     return [
         (words.splitlines(), dict(line.split("=", 1) for line in env.splitlines() if "=" in line))

@@ -1,7 +1,7 @@
-"""Jobs that start while HyperPod, or we, make Slurm read its configuration anew.
+"""Jobs that start while HyperPod or slurmpod makes Slurm read its configuration again.
 
-Every `scontrol reconfigure` is a start of slurmctld, which writes all that it hands out to the
-nodes again and lets each slurmd start itself anew.
+Every `scontrol reconfigure` is a start of slurmctld, which sends all files to the nodes again and
+makes each slurmd restart itself.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ done >reconfigurations 2>&1
 wait $jobs
 cat reconfigurations jobs.* >ended
 """
-"""More cores than jobs: none of them waits for resources, which takes long beside this."""
+"""More cores than jobs: none of them waits for resources, which would take much longer."""
 
 COUNT = """\
 #!/bin/sh
 echo "$1" >>/run/checked
 """
-"""What stands for the checks: many jobs would only wait for Python."""
+"""Replaces the checks: many jobs would only wait for Python."""
 
 HOLD = """
 import os, sys, time
@@ -84,7 +84,7 @@ class Cluster:
         return shell.run(["sh", "-c", f"PATH=/opt/slurm/bin:$PATH; {command}"])
 
     def scale(self, count: int) -> None:
-        """Let HyperPod give the workers' group another number of nodes."""
+        """Let HyperPod change the number of nodes of the workers' group."""
         head, workers = self._groups
         groups = [{**head}, {**workers, "InstanceCount": count}]
         assert self._lab.update("anew", groups).get("FailureMessage") is None
@@ -109,7 +109,7 @@ class Cluster:
 def cluster(
     request: pytest.FixtureRequest, image: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
-    """A cluster of either mode; with `extended`, slurmd is there before our scripts are."""
+    """A cluster of either mode; with `extended`, slurmd exists before our scripts run."""
     with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
         uri = upload(lab, ENVIRONMENT.format(mode=request.param))
         if request.param == "customer":
@@ -129,7 +129,7 @@ def cluster(
 
 
 def replace_checks(worker: Shell, text: str) -> None:
-    """Put another program in the place of the checks, at once, and keep these."""
+    """Replace the checks with another program atomically, and restore them."""
     worker.run(["cp", "--no-clobber", COMMAND, "/root/checks"])
     worker.run(["sh", "-c", f"cat >{COMMAND}.new; chmod 755 {COMMAND}.new"], stdin=text)
     worker.run(["mv", f"{COMMAND}.new", COMMAND])
@@ -146,7 +146,7 @@ def counting(cluster: Cluster) -> Iterator[None]:
 
 
 def test_a_new_cluster_is_reconfigured_by_us_alone_and_once(cluster: Cluster) -> None:
-    """Where HyperPod starts slurmctld before our scripts run; else the first start reads all."""
+    """A second start only if HyperPod starts slurmctld first; else the first reads everything."""
     assert cluster.starts() == (1 if cluster.entry == "on_create.sh" else 2)
 
 
@@ -167,7 +167,7 @@ def test_no_job_is_lost_and_no_node_is_drained(cluster: Cluster) -> None:
 
 
 def test_a_job_starts_while_what_slurm_handed_out_is_open_to_write(cluster: Cluster) -> None:
-    """A child that slurmd makes in that moment has it open; a program would be `Text file busy`."""
+    """A child that slurmd forks at that moment has it open; a program would be `Text file busy`."""
     worker, held = cluster.workers[0], "/run/held"
     worker.run(["tee", "/run/hold.py"], stdin=HOLD)
     hold = f"sleep infinity | python3 /run/hold.py >{held}"
@@ -183,7 +183,7 @@ def test_a_job_starts_while_what_slurm_handed_out_is_open_to_write(cluster: Clus
 
 @pytest.mark.usefixtures("counting")
 def test_a_job_outlives_a_start_of_slurmd_beside_a_slow_prolog(cluster: Cluster) -> None:
-    """slurmd would give it up after 10 seconds, and say so in its log."""
+    """slurmd would give it up after 10 seconds, and log that."""
     worker = cluster.workers[0]
     slow = "#!/bin/sh\n[ $1 = --epilog ] || { touch /run/slow; sleep 15; }\n"
     replace_checks(worker, slow)

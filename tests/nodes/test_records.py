@@ -90,7 +90,7 @@ class Database:
         return secret
 
     def ask(self, statement: str) -> list[str]:
-        """Let MariaDB on the server's own machine answer a query, line by line."""
+        """Return MariaDB's answer to a query on the server's own machine, line by line."""
         shell = Shell(self._lab.folder, machine_of(self.name), "root")
         return shell.run(["mariadb", "-N", "-e", statement]).splitlines()
 
@@ -106,7 +106,7 @@ class Database:
         self.ask(f"ALTER USER admin@'%' IDENTIFIED BY '{literal}'")
 
     def cut_connections(self) -> None:
-        """End all connections of slurmdbd, which go on with the old password otherwise."""
+        """Close all connections of slurmdbd, which would continue with the old password."""
         ids = self.ask("SELECT id FROM information_schema.processlist WHERE user = 'admin'")
         for connection in ids:
             self.ask(f"KILL {connection}")
@@ -155,11 +155,11 @@ def create(lab: HyperPodLab, name: str, database: Database) -> None:
 
 
 def finished(lab: HyperPodLab, name: str) -> list[str]:
-    """Return the names of the jobs that sacct says have completed, also under a repeated id."""
+    """Return the names of sacct's completed jobs, also under a repeated id."""
     options = ("--noheader", "--parsable2", "--duplicates", "--allocations", "--starttime=now-1day")
     try:
         shown = lab.shell(name, "cpu").run(["sacct", *options, "--format=JobName,State"])
-    except CommandFailed:  # slurmdbd is being started again
+    except CommandFailed:  # slurmdbd is being restarted
         return []
     rows = [line.split("|") for line in shown.splitlines()]
     return sorted(job for job, state in rows if state == "COMPLETED")
@@ -174,7 +174,7 @@ def wait_for(lab: HyperPodLab, name: str, *jobs: str) -> None:
 
 
 def places_of(lab: HyperPodLab, name: str, password: str) -> list[str]:
-    """Return where a password stands on the nodes of a cluster, and what scripts said of it."""
+    """Return where a password is on the nodes of a cluster, and the scripts' output about it."""
     marks = "".join(f"{mark}\n" for mark in spellings(password))
     roots = [lab.shell(name, each, user="root") for each in ("head", "cpu")]
     found = [line for root in roots for line in root.run(["sh", "-c", FIND], stdin=marks).split()]

@@ -1,4 +1,4 @@
-"""Rehearsals that go well: one of environments/dev.yaml that is kept, and two at once."""
+"""Rehearsals that succeed: one of environments/dev.yaml that is kept, and two at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.nodes.conftest import PATIENCE_SECONDS, PROJECT, Workplace, make_work
 from tests.nodes.drill_job import ARGUMENTS, PLACE, SAVE_EVERY, STEPS, drill_job
 
 BIN = Path(sys.executable).parent
-BUNDLES = "/tmp"  # noqa: S108  # where HyperPod puts them, on the node
+BUNDLES = "/tmp"  # noqa: S108  # HyperPod's path on the node
 DEV = "environments/dev.yaml"
 DRILL = "batch-host-power-cut"
 FAULT = "file-system-full"
@@ -55,7 +55,7 @@ cluster:
 
 
 class Kept:
-    """A rehearsal that was left up, what it printed, and the tools of a user beside it."""
+    """A rehearsal that is still running, its output, and a user's tools."""
 
     def __init__(self, workplace: Workplace, shown: dict[str, Any]) -> None:
         self.workplace = workplace
@@ -66,7 +66,7 @@ class Kept:
         self._clients: dict[tuple[str, ...], Any] = {}
 
     def client(self, service: str, *key: str) -> Any:
-        """Return boto3's client of a service; with another key than that of the account's owner.
+        """Return boto3's client of a service, optionally with another key than the account owner's.
 
         Each start of the AWS CLI takes as long as a hundred calls.
         """
@@ -95,7 +95,8 @@ class Kept:
 
     def cdk(self, command: str, *arguments: str) -> str:
         node, cdk = str(node_executable()), str(PROJECT / CDK)
-        # Other tests may synthesize into this folder's own cdk.out meanwhile: the CDK refuses that.
+        # Other tests may synthesize into this folder's own cdk.out meanwhile, which the CDK
+        # rejects.
         place = ("--output", str(self.workplace.home / "cdk.out"))
         return self._tool(node, cdk, command, "--all", "--context", "env=dev", *place, *arguments)
 
@@ -114,7 +115,7 @@ class Kept:
         )
 
     def key_of(self, name: str, actions: Sequence[str]) -> dict[str, str]:
-        """Make a user who may do nothing but `actions`; return what a shell has of it."""
+        """Create a user with only these `actions`; return the variables for a shell."""
         statement = {"Effect": "Allow", "Action": list(actions), "Resource": "*"}
         policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
         iam = self.client("iam")
@@ -161,7 +162,7 @@ def kept(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept
 
 @contextmanager
 def odd_surroundings(folder: Path) -> Iterator[Path]:
-    """Have what a user may have set up for other things; none of it must do harm."""
+    """Set up what a user may have for other purposes; none of it must do harm."""
     (folder / "secrets.py").write_text("raise SystemExit('the wrong module')")
     old_umask = os.umask(0o077)
     with pytest.MonkeyPatch.context() as variables:
@@ -350,13 +351,13 @@ class TestLookingAround:
 
 @pytest.fixture(scope="module")
 def reader(kept: Kept) -> dict[str, str]:
-    """The key of somebody who may do no more than docs/permissions.md lists for who looks."""
+    """The key of a user with only the read permissions of docs/permissions.md."""
     rights = {right.action for command in READING.values() for right in command}
     return kept.key_of("reader", sorted(rights))
 
 
 def told(kept: Kept, reader: dict[str, str], subject: str) -> tuple[str, str]:
-    """Return the cause and the next step that `why` names of a node or job."""
+    """Return the cause and the next step that `why` names for a node or job."""
     shown = kept.slurmpod("why", DEV, subject, "--json", **reader)
     assert shown.returncode == 0, shown.stderr
     cause = json.loads(shown.stdout)["cause"]
@@ -372,7 +373,7 @@ def as_root(kept: Kept, command: str) -> str:
 
 
 class TestRunning:
-    """Who may only look sees how it goes: the rights of docs/permissions.md suffice."""
+    """A read-only user sees the state: the permissions of docs/permissions.md suffice."""
 
     def test_status_and_why_tell_of_a_node_that_was_drained(
         self, kept: Kept, reader: dict[str, str]
@@ -611,7 +612,7 @@ AtOnce = dict[str, subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def at_once(image: Path, tmp_path_factory: pytest.TempPathFactory) -> AtOnce:
-    """Two rehearsals side by side: with a database of the user's own, and without workers."""
+    """Two rehearsals in parallel: with the user's own database, and without workers."""
     no_workers = (PROJECT / DEV).read_text().replace("count: 2", "count: 0")
     places = {}
     for name, text in (("own", OWN_DATABASE), ("no-workers", no_workers)):

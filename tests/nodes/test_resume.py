@@ -1,4 +1,4 @@
-"""The rendered training job: cut off in every way, it prints the losses of an undisturbed run."""
+"""The rendered training job: interrupted in every way, it prints an undisturbed run's losses."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ VENV, VENV_JOB, RENDER, TRAIN = (
     tuple(shlex.split(words))
     for words in re.findall(r"^    slurmpod (job .+)$", IN_A_REHEARSAL, re.MULTILINE)
 )
-"""Commands of the page, as they stand there."""
+"""Commands exactly as on the page."""
 PYTHON = TRAIN[TRAIN.index("--python") + 1]
 
 PROFILES = ("ami-2026-01",)
@@ -78,10 +78,10 @@ def lab(
 
 @pytest.fixture(scope="module")
 def work(lab: HyperPodLab, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a user, who has made the Python for trainings on the cluster.
+    """The folder of a user, who has created the Python for trainings on the cluster.
 
-    PyTorch itself stays where it is on the nodes, as its files take a minute to install: the
-    wheels lead there. `make bench` installs those that the page names.
+    PyTorch itself stays where it is on the nodes, as its files take a minute to install: the wheels
+    link there. `make bench` installs those that the page names.
     """
     folder = tmp_path_factory.mktemp("work")
     (folder / "environments").mkdir()
@@ -109,7 +109,7 @@ def test_all_nodes_have_the_packages_from_the_bucket(lab: HyperPodLab, work: Pat
 
 
 class Training(SubmittedJob):
-    """The job of a training: how far it is, and what it keeps."""
+    """The job of a training: its progress, and its checkpoints."""
 
     @property
     def checkpoints(self) -> Path:
@@ -135,7 +135,7 @@ class Training(SubmittedJob):
 
 
 def train(lab: HyperPodLab, name: str, folder: Path) -> Training:
-    """Render a job as a user does, bring its files to the cluster and submit it.
+    """Render a job as a user does, copy its files to the cluster and submit it.
 
     It is held after some steps, and while it saves, until there is no such file any more.
     """
@@ -151,7 +151,7 @@ def train(lab: HyperPodLab, name: str, folder: Path) -> Training:
 
 @pytest.fixture(scope="module")
 def undisturbed(lab: HyperPodLab, work: Path) -> dict[int, set[str]]:
-    """What is printed where nothing happens: one line for each step."""
+    """The output of an undisturbed run: one line for each step."""
     rendered = slurmpod(lab, *RENDER, cwd=work)
     assert rendered.returncode == 0, rendered.stderr
     followed = slurmpod(lab, *TRAIN, cwd=work)
@@ -179,7 +179,7 @@ def test_a_job_goes_on_after_it_was_requeued_and_lost_a_node_that_was_saving(
     training.wait_until_done()
     log = training.log()
     skipped = re.findall(r"step-\d+ is skipped: .*", log)
-    assert len(skipped) == 2  # by each life that could have gone on from it
+    assert len(skipped) == 2  # by each run that could have continued from it
     for line in skipped:
         assert re.match(r"step-00000059 is skipped: __1_0.distcp has 100 of \d+ bytes", line)
     assert log.count(f"resuming after step {SAVE_EVERY} with 2 processes, 2 before") == 2
@@ -262,7 +262,7 @@ def nodes_of(training: Training) -> str:
 def test_a_job_saves_before_its_time_limit_and_is_requeued(
     lab: HyperPodLab, work: Path, tmp_path: Path
 ) -> None:
-    """On one node: that all processes save then is shown in test_checkpoints.py."""
+    """On one node: test_checkpoints.py shows that all processes save then."""
     del work
     out = bring(lab, tmp_path, "train-fsdp2", "--nodes", "1", name="limited")
     script = out / "limited.sbatch"
@@ -308,7 +308,7 @@ def instances(lab: HyperPodLab) -> dict[str, str]:
 
 
 def assert_measured(log: str) -> None:
-    """Fail unless the log of the job, in three lives, is measured as what happened to it."""
+    """Fail unless the metrics of the job's log, over three runs, match the events."""
     measured = measures(lives(log.splitlines()))
     assert (measured.step, measured.restarts) == (STEPS, 2)
     twice = (HELD_AFTER - SAVE_EVERY, 2 * SAVE_EVERY - SAVE_EVERY)

@@ -1,4 +1,4 @@
-"""Verdicts of the linter, held against the real sbatch of each node image.
+"""Verdicts of the linter, compared with the real sbatch of each node image.
 
 `make bench PARTS=lint` compares thousands of scripts in the same way.
 """

@@ -1,4 +1,4 @@
-"""A shared file system that does not answer: nothing of ours waits for it without end."""
+"""A shared file system that does not answer: none of our programs waits for it without a limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.nodes.silent_folder import silent_folder
 
 SCRIPTS = ROOT / "lifecycle_scripts"
 PATIENCE_SECONDS = 60
-"""Only a mistake takes as long."""
+"""Only a bug takes as long."""
 
 PROGRAM = """
 import os, sys, threading
@@ -40,7 +40,7 @@ exit ${PIPESTATUS[0]}
 
 @pytest.fixture
 def silent() -> Iterator[Path]:
-    """Not below the folder of the tests: pytest looks around there, and would hang itself."""
+    """Not below the folder of the tests: pytest scans that, and would hang itself."""
     with TemporaryDirectory() as folder, silent_folder(Path(folder)):
         yield Path(folder)
 

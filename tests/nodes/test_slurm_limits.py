@@ -51,11 +51,11 @@ for _ in $(seq 100); do
 done
 echo "$2"
 """
-"""A job that waits has the reason None until the scheduler has looked at it."""
+"""A waiting job has the reason None until the scheduler has examined it."""
 
 
 class Cluster:
-    """A rehearsal that was left up, seen from its controller."""
+    """A rehearsal that is still running, seen from its controller."""
 
     def __init__(self, shell: Shell, workplace: Workplace, file: Path) -> None:
         self._shell = shell
@@ -63,7 +63,7 @@ class Cluster:
         self._file = file
 
     def root(self, command: str) -> str:
-        """Return what a command prints, whether it succeeds or not."""
+        """Return the output of a command, whether it succeeds or not."""
         return self._shell.run(["sh", "-c", f"{command}\ntrue"])
 
     def partition(self, name: str) -> dict[str, str]:
@@ -77,7 +77,7 @@ class Cluster:
         return self.root(f"scontrol show config | sed -n 's/^{name} *= //p'")
 
     def why(self, job: str) -> str:
-        """Return what `slurmpod why` says of a job, as a person asks after `rehearsal env`."""
+        """Return the output of `slurmpod why` for a job, run as after `rehearsal env`."""
         lines = self._workplace.run("rehearsal", "env").stdout.splitlines()
         assigned = [line[7:].split("=", 1) for line in lines if line.startswith("export ")]
         variables = {name: value.strip("'") for name, value in assigned}
@@ -99,7 +99,7 @@ class Cluster:
         return job, self.root(WAIT_FOR_A_REASON.format(job=job)).strip()
 
     def submit(self, options: str) -> str:
-        """Submit a job as the image's user; return why it waits, or what sbatch says."""
+        """Submit a job as the image's user; return why it waits, or sbatch's message."""
         submit = f"cd /tmp; sbatch --parsable {options} --wrap 'sleep 60'"
         said = self.root(f'su ubuntu -c "{submit}" 2>&1').splitlines()[-1]
         if not said.isdigit():
@@ -181,7 +181,7 @@ class TestJobs:
         ],
     )
     def test_wait_for_the_right_reason(self, cluster: Cluster, options: str, answer: str) -> None:
-        """Slurm says PartitionConfig once it has looked for nodes in vain, for whichever limit."""
+        """Slurm says PartitionConfig when it has found no node, for any of the limits."""
         assert cluster.submit(options) in answer.split("|")
 
     @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ class TestLater:
         wait_until(cluster.has_limits, f"limits after {event}")
 
     def test_slurmctld_never_waits_for_who_waits_for_it(self, cluster: Cluster) -> None:
-        """Else its log says that the program of its start failed, after seconds of silence."""
+        """Otherwise its log says that its start program failed, after seconds of silence."""
         log = cluster.root("cat /var/log/slurm/slurmctld.log")
         assert "Running SlurmctldPrimaryOnProg" in log
         assert "SlurmctldPrimaryOnProg exit status" not in log

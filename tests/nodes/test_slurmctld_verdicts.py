@@ -1,7 +1,7 @@
-"""What the rules say of slurm.conf, held against the real slurmctld of each node image.
+"""The rules' verdicts on slurm.conf, compared with the real slurmctld of each node image.
 
-Each configuration gets a slurmctld of its own in namespaces of its own, without munge and without
-a database: it ends by itself with a configuration that it refuses, and is ended once it runs.
+Each configuration gets its own slurmctld in separate namespaces, without munge and without a
+database: it exits by itself if it rejects the configuration, and is stopped once it runs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def slurm(request: pytest.FixtureRequest) -> SlurmVersion:
 
 @pytest.fixture(scope="module")
 def image(image: Path, slurm: SlurmVersion) -> Path:
-    """The image of each version of Slurm, one after the other."""
+    """The image of each version of Slurm, one after another."""
     return bake(print, slurm=slurm)
 
 
@@ -47,7 +47,7 @@ AT_ONCE = 6
 """They mostly wait: a slurmctld takes a twentieth of a second of CPU time to start."""
 
 MOMENT_SECONDS = 0.2
-"""The scheduler reads its parameters in a thread of its own, when slurmctld runs already."""
+"""The scheduler reads its parameters in a separate thread, when slurmctld runs already."""
 
 ITS_CONFIGURATION: Mapping[str, str] = {
     "ClusterName": "trial",
@@ -80,7 +80,7 @@ COMPLAINT = re.compile(r"error: (?!High latency|If using PrologFlags|Could not o
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether slurmctld ran, and of what it complained."""
+    """Whether slurmctld ran, and its errors."""
 
     runs: bool
     complaints: tuple[str, ...]
@@ -114,7 +114,7 @@ def _verdict(image: Path, settings: Mapping[str, str], nodes: str = NODES) -> Ve
 
 
 def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
-    """Yield what slurmctld says, until it ended or has run for a moment; nothing of it remains."""
+    """Yield slurmctld's output, until it ended or has run for a moment; no process remains."""
     assert process.stderr
     for line in process.stderr:
         yield line.strip()
@@ -276,7 +276,7 @@ PREFIXES = {
     "PrEpPlugins": "prep",
 }
 LEFT_OUT_BY_DEBIAN = {"hdf5", "influxdb", "ipmi", "ofed", "xcc"}
-"""Plugins of Slurm's sources whose libraries Debian does not build it with."""
+"""Plugins in Slurm's sources that Debian's build lacks the libraries for."""
 
 
 def test_plugins_that_come_with_slurm_are_in_its_folder(image: Path) -> None:
@@ -306,7 +306,7 @@ def is_known(word: str, parameter: Parameter, slurm: str) -> bool:
 
 
 def not_yet(parameter: Parameter, slurm: str) -> set[str]:
-    """Return words that a later version brought; an earlier one may have them elsewhere."""
+    """Return words that a later version added; an earlier one may have them elsewhere."""
     return {word for word, since in parameter.words_since.items() if slurm < since}
 
 
@@ -355,7 +355,7 @@ def test_values_that_the_rules_accept_are_slurms(image: Path, slurm: str) -> Non
 
 
 DONE_ANYWAY = {"enable_hetjob_steps"}
-"""In slurm.conf(5), and what Slurm does without a word."""
+"""In slurm.conf(5), and Slurm's default."""
 
 
 SILENT: list[dict[str, str]] = [
@@ -382,7 +382,7 @@ def test_what_slurmctld_ignores_without_a_word_is_found(image: Path) -> None:
 
 
 def test_words_inside_parameters_are_in_slurms_programs(image: Path, slurm: str) -> None:
-    """slurmctld says nothing of options that it does not know: its programs have to know them."""
+    """slurmctld does not report unknown options: its programs have to know them."""
     folders = [image / "usr/sbin", *image.glob("usr/lib/*/slurm-wlm"), image / "usr/bin"]
     names = ("slurm", "s", "lib", "sched", "job_", "prio", "preempt")
     files = [
@@ -410,5 +410,5 @@ NODE_LINE, PARTITION_LINE = NODES.splitlines(keepends=True)
 def test_slurmctld_starts_before_all_nodes_and_partitions_are_listed(
     image: Path, lines: str
 ) -> None:
-    """The scripts start it with what HyperPod has written so far."""
+    """The scripts start it with the parts that HyperPod has written so far."""
     assert _verdict(image, {}, lines).runs

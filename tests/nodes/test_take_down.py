@@ -1,4 +1,4 @@
-"""However a rehearsal ends, the user is told why and nothing is left."""
+"""However a rehearsal ends, the user learns why and nothing is left."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def assert_nothing_left(workplace: Workplace) -> None:
 
 
 def kept_host(environment: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Leave a rehearsal up into which nothing is deployed; return its folder."""
+    """Leave an empty rehearsal running, without a deployment; return its folder."""
     monkeypatch.setenv("SLURMPOD_HOME", str(home))
     request = Request(
         name="small",
@@ -97,8 +97,8 @@ FEW = (
     (signal.SIGTERM, "deploying"),
     (signal.SIGINT, "running scripts"),
 )
-"""Before there is anything to take down, with a command of the CDK, and with nodes: what the other
-stages have to take down is the same. A command takes all three signals as Ctrl-C."""
+"""Before there is anything to take down, during a CDK command, and with nodes: the other stages
+have to take down the same things. A command handles all three signals like Ctrl-C."""
 
 ALSO = tuple((signal.SIGINT, stage) for stage in STAGES if stage != "running scripts")
 
@@ -185,7 +185,7 @@ class TestFailure:
 
 
 class TestRefusal:
-    """Before anything begins: commands that this process can run."""
+    """Before anything starts: commands that this process can run."""
 
     @pytest.mark.parametrize("port", ["0", "99999", "-1", "http"])
     def test_a_port_that_is_none_is_refused(

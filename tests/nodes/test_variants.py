@@ -1,8 +1,8 @@
 """Every environment of this repository on nodes of the adverse variants, as a user rehearses it.
 
 Its nodes become idle and its first job runs on the images of both Slurms. Each takes half a minute
-of a processor: `make test-deep` has them (see conftest). In `make test` the cluster of
-test_profiles stands for them.
+of a processor: `make test-deep` runs them (see conftest). In `make test` the cluster of
+test_profiles represents them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.environment_files import FILES
 from tests.nodes.conftest import Workplace
 
 IMAGES = ("ami-2026-01", "ami-2026-07")
-"""With Slurm 24.11, and with 26.05 in place of 25.11."""
+"""With Slurm 24.11, and with 26.05 instead of 25.11."""
 
 ADVERSE = (
     "apt-locked",
@@ -31,15 +31,15 @@ ADVERSE = (
     "overwritten",
     "own-name-unknown",
 )
-"""All at once: they do not interfere. What else is adverse the default profile has already, but for
-`no-mariadb`: nodes of a rehearsal do not reach what would bring MariaDB back (test_profiles)."""
+"""All at once: they do not interfere. The default profile has all other adverse properties, except
+`no-mariadb`: nodes of a rehearsal do not reach the archive that has MariaDB (test_profiles)."""
 
 SHORTER = """
 image: {apt_locked_milliseconds: 10000, own_name_unknown_milliseconds: 10000}
 timing: {late_nodes_milliseconds: 5000}
 """
 MOST_NODES = 2
-"""Of a worker or login group; what happens on one more node is no other."""
+"""Of a worker or login group; one more node would behave the same."""
 
 
 def smaller(file: Path, folder: Path) -> Path:

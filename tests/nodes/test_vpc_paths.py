@@ -1,4 +1,4 @@
-"""Nodes lose what security groups stop, as on AWS, and a rehearsal says which rule is missing."""
+"""Nodes lose traffic that security groups stop, as on AWS; a rehearsal names the missing rule."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ cluster:
     - {name: head, role: controller, instance_type: ml.m5.large}
     - {name: cpu, role: worker, instance_type: ml.m5.xlarge, partition: cpu}
 """
-"""A file system in a group of its own, and a new group for the nodes, which nobody lets in."""
+"""A file system in a separate group, and a new group for the nodes, without any inbound rule."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def lab(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hyper
 
 @pytest.fixture(scope="module")
 def files(lab: HyperPodLab) -> Any:
-    """A Lustre file system in a group of its own, which lets in nobody else."""
+    """A Lustre file system in a separate group, which admits no other."""
     other = make_group(lab, "files")
     let(lab, other, other)
     return lab.make_lustre(replace(lab.network, security_group=other))
@@ -56,7 +56,7 @@ def make_group(lab: HyperPodLab, name: str) -> str:
 
 
 def let(lab: HyperPodLab, group_id: str, peer: str, *ports: int) -> None:
-    """Let a peer into a group, at all ports unless some are given."""
+    """Admit a peer to a group, at all ports by default."""
     pair = {"UserIdGroupPairs": [{"GroupId": peer}]}
     rules: list[Any] = [
         {"IpProtocol": "tcp", "FromPort": port, "ToPort": port, **pair} for port in ports
@@ -120,7 +120,7 @@ def reached(lab: HyperPodLab, files: Any) -> Iterator[Any]:
 
 
 class TestInService:
-    """A worker whose group lets Slurm in, and a login node whose group does not."""
+    """A worker whose group admits Slurm, and a login node whose group does not."""
 
     def test_one_rule_more_lets_it_mount(self, lab: HyperPodLab, reached: Any) -> None:
         assert (reached["ClusterStatus"], reached.get("FailureMessage")) == ("InService", None)

@@ -1,8 +1,8 @@
-"""A Python with PyTorch in one folder that nodes can mount: it runs wherever it lies.
+"""A Python with PyTorch in one folder that nodes can mount, at any path.
 
 The node image has another Python, for which there may be no build of PyTorch for CPUs; so the
-folder has the Python that runs the tests, and can make virtual environments of it. It is made
-once, beside the node images.
+folder has the Python that runs the tests, and can create virtual environments from it. It is
+created once, next to the node images.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from slurmpod.folders import home
 
 REQUIREMENTS = Path(__file__).parents[2] / "requirements-torch.txt"
 PACKAGES = "packages"
-"""Where PyTorch lies: Python as Debian has it looks for packages elsewhere than others do."""
+"""The path of PyTorch: Debian's Python looks for packages elsewhere than others do."""
 STARTER = f"""\
 #!/bin/sh
 folder=$(dirname "$0")
@@ -31,11 +31,11 @@ exec "$folder/bin/python3" "$@"
 """
 LEFT_OUT = ("site-packages", "dist-packages", "test", "idlelib")
 BESIDE = b"$ORIGIN/../lib"
-"""Where the loader of programs finds libraries: beside the folder of the program itself."""
+"""The path where the program loader finds libraries: next to the folder of the program."""
 
 
 def torch_folder() -> Path:
-    """Return the folder, whose `python` has PyTorch; makes it if need be, or skips the test."""
+    """Return the folder, whose `python` has PyTorch; creates it if needed, or skips the test."""
     content = REQUIREMENTS.read_bytes() + Path(__file__).read_bytes() + sys.version.encode()
     folder = home() / "torch" / hashlib.sha256(content).hexdigest()[:16]
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def torch_folder() -> Path:
 
 
 def _copy_python(folder: Path) -> None:
-    """Copy the interpreter: it takes for its home the folder in which it finds its library."""
+    """Copy the interpreter, whose home is the folder in which it finds its library."""
     library = Path(sysconfig.get_path("stdlib"))
     shutil.copytree(
         library, folder / "lib" / library.name, ignore=shutil.ignore_patterns(*LEFT_OUT)
@@ -61,7 +61,7 @@ def _copy_python(folder: Path) -> None:
     libraries = sysconfig.get_config_var("LIBDIR")
     program = folder / "bin" / "python3"
     shutil.copy(os.path.realpath(sys.executable), program)
-    known = f"{libraries}\0".encode()  # a place that the program looks at, if it has a library
+    known = f"{libraries}\0".encode()  # the program searches here for its library
     program.write_bytes(program.read_bytes().replace(known, BESIDE.ljust(len(known), b"\0")))
     for shared in Path(libraries).glob("libpython3*.so*"):
         shutil.copy(shared, folder / "lib")

@@ -1,6 +1,6 @@
 """Programs that use PyTorch, each forked from one process that has imported it.
 
-The import takes 3 s of a processor. That programs start by themselves is shown where jobs run them.
+The import takes 3 s of a processor. Tests with jobs show that programs also start on their own.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ for stream, target in enumerate((os.open(os.devnull, os.O_RDONLY), printed, prin
 sys.argv = asked["command"]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-"""Answers each line: with the pid of a new process, or how one has ended. The process that was
-forked leaves the loop, and is the program from then on."""
+"""Answers each line: with the pid of a new process, or how one has ended. The forked process leaves
+the loop, and is the program from then on."""
 
 _POLL_SECONDS = 0.02
 
 
 @dataclass
 class Program:
-    """A program that runs, or has run; what it prints is read as it comes."""
+    """A program that runs, or has run; its output is read as it comes."""
 
     forks: Forks
     pid: int
@@ -57,7 +57,7 @@ class Program:
     returncode: int | None = None
 
     def poll(self) -> int | None:
-        """Return how it has ended, None while it runs."""
+        """Return its exit status, or None while it runs."""
         if self.returncode is None:
             self.returncode = self.forks.ask(pid=self.pid)
         return self.returncode
@@ -71,7 +71,7 @@ class Program:
             time.sleep(_POLL_SECONDS)
 
     def communicate(self) -> str:
-        """Return the rest of what it prints, when it has ended."""
+        """Return the rest of its output, once it has ended."""
         with self.stdout:
             printed = self.stdout.read()
         self.wait()
@@ -79,7 +79,7 @@ class Program:
 
 
 class Forks:
-    """The process that has imported PyTorch; everything must be asked from one thread."""
+    """The process that has imported PyTorch; all calls must come from one thread."""
 
     def __init__(self, server: subprocess.Popen[str], folder: Path) -> None:
         self._server = server
@@ -102,7 +102,7 @@ class Forks:
 
 @contextmanager
 def forks_of(torch: Path, folder: Path) -> Iterator[Forks]:
-    """Start the process; `folder` takes the pipes of its programs."""
+    """Start the process; `folder` holds the pipes of its programs."""
     with subprocess.Popen(
         [str(torch / "python"), "-c", _SERVER],
         env={**os.environ, "OMP_NUM_THREADS": "1"},

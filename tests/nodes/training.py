@@ -1,4 +1,4 @@
-"""The rendered training in small: how it is stopped where a test wants it, and what it printed."""
+"""The rendered training in small: how a test stops it, and its output."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def samples(first: int, count: int) -> torch.Tensor:
     time.sleep(0.2)
     return _samples(first, count)
 """
-"""Added to model.py: after some slow steps the second process alone waits, the first for it."""
+"""Added to model.py: after some slow steps only the second process waits, the first for it."""
 
 SLOWED = """
 import time
@@ -50,7 +50,7 @@ def samples(first: int, count: int) -> torch.Tensor:
     time.sleep(0.2)
     return _samples(first, count)
 """
-"""Added to model.py: its steps leave the processor alone for most of their time."""
+"""Added to model.py: its steps leave the processor idle for most of their time."""
 
 CUT_CHECKPOINT = ".step-00000040.partial"
 HELD_WHILE_SAVING = f"""
@@ -110,7 +110,8 @@ lock.PATIENCE, lock.PAUSE = 3.0, 0.1
 """Added to model.py: a folder that another training has locked is waited for in seconds only."""
 
 SAVED, PRETRAINED, LAST = 3, 5, 8
-"""Steps of the tiny pretraining: its first checkpoint, where it is held, and its end."""
+"""Steps of the tiny pretraining: its first checkpoint, the step at which it is held, and its
+end."""
 
 TINY = f"""
 --layers 2 --width 16 --heads 4 --kv-heads 2 --head-width 8 --mlp-width 16 --vocabulary 40
@@ -136,7 +137,7 @@ _LOSS = re.compile(r"^(?:0: )?step (\d+) loss (\S+ rate \S+) samples \d+ at [\d.
 
 
 def losses(log: str) -> dict[int, set[str]]:
-    """Return everything that was printed for each step, in whichever of a job's lives."""
+    """Return everything that was printed for each step, in any of a job's runs."""
     found: dict[int, set[str]] = {}
     for step, line in _LOSS.findall(log):
         found.setdefault(int(step), set()).add(line)
@@ -144,7 +145,7 @@ def losses(log: str) -> dict[int, set[str]]:
 
 
 def part_sizes(checkpoint: Path) -> list[int]:
-    """Return how many bytes there are of each process's part of a checkpoint."""
+    """Return the number of bytes of each process's part of a checkpoint."""
     return [part.stat().st_size for part in sorted(checkpoint.glob("*.distcp"))]
 
 
@@ -155,7 +156,7 @@ def is_being_saved(checkpoints: Path) -> bool:
 
 
 def assert_cut_off(cut: list[int], checkpoint: Path) -> None:
-    """Fail unless each part had begun, and lacked something of what `checkpoint` has."""
+    """Fail unless each part had begun, and lacked some of the contents of `checkpoint`."""
     whole = part_sizes(checkpoint)
     assert len(cut) == len(whole)
     assert all(0 < size < all_of_it for size, all_of_it in zip(cut, whole, strict=True))

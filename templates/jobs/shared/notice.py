@@ -70,8 +70,8 @@ def _end_of_job() -> float:
     """Return when Slurm will end this job as of now; 0 if it does not say."""
     command = ["squeue", "--noheader", "--jobs", os.environ["SLURM_JOB_ID"], "--format", "%e"]
     try:
-        told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-        return time.mktime(time.strptime(told.stdout.strip(), "%Y-%m-%dT%H:%M:%S"))
+        shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        return time.mktime(time.strptime(shown.stdout.strip(), "%Y-%m-%dT%H:%M:%S"))
     except (OSError, ValueError, subprocess.SubprocessError):
         return 0.0
 

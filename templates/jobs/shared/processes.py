@@ -59,7 +59,7 @@ def run_to_the_end(work: Callable[[], None]) -> NoReturn:
         dist.destroy_process_group()
     except SystemExit as refusal:
         _end_at_once(str(refusal))
-    except BaseException:  # noqa: BLE001 - whatever it is, the process ends, and its peers are told
+    except BaseException:  # noqa: BLE001 - on any error the process ends, its peers are notified
         _end_at_once(traceback.format_exc())
     sys.exit()
 

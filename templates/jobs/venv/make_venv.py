@@ -102,7 +102,7 @@ def _install(folder: Path, *source: str) -> None:
     python = str(folder / "bin" / "python")
     command = [python, *PIP, "install", "--no-cache-dir", *pins, *source]
     if subprocess.run(command, check=False).returncode:
-        sys.exit("pip has installed nothing; what it lacks stands above")
+        sys.exit("pip has installed nothing; its errors are above")
     subprocess.run([python, *PIP, "list"], check=True)
 
 

@@ -15,9 +15,9 @@ from tests.nodes.test_lifecycle_bundles import by_api, upload
 
 @pytest.fixture(scope="module")
 def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultCluster]:
-    """One where HyperPod sets Slurm up before our scripts run, and provisions continuously.
+    """A cluster where HyperPod sets up Slurm before our scripts, with continuous provisioning.
 
-    Each fault leaves it whole for the next. Its login nodes are no nodes of Slurm.
+    Each fault leaves it intact for the next. Its login nodes are no nodes of Slurm.
     """
     with HyperPodLab(tmp_path_factory.mktemp("lab"), image, ("login-unlisted",)) as lab:
         uri = upload(lab, f"edition: 2026{ENVIRONMENT}")

@@ -1,8 +1,8 @@
-"""A cluster of the lab as faults need it.
+"""A cluster of the lab for faults.
 
-Slurm's patience with a silent node is shorter than HyperPod's, so that its end can be waited for.
-So is that with a message: a ping that waits for one node delays those that it hands on to others,
-and they would all be given up.
+Slurm's timeout for a silent node is shorter than HyperPod's, so that tests can wait for it. So is
+that of messages: a ping that waits for one node delays those that it forwards to others, and they
+would all be given up.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Faults where our scripts set Slurm up: those that need it, and some that differ there.
+"""Faults where our scripts set up Slurm: those that need it, and some that differ there.
 
-What differs is who starts Slurm and mounts the file system, and that the cluster has no events.
+The differences are in the start of Slurm and the mount of the file system, and the cluster has no
+events.
 """
 
 from __future__ import annotations

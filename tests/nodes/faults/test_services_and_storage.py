@@ -1,4 +1,4 @@
-"""All other faults: services and file systems that fail, scripts that run again, many new nodes."""
+"""All other faults: failing services and file systems, repeated scripts, many new nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands tell a user during faults; the workers have a zone of their own."""
+"""Output of a user's commands during faults; the workers have a separate zone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SENTENCE = f"We currently do not have sufficient capacity to launch new {PLANNED
 
 @dataclass(frozen=True)
 class Place:
-    """The lab, its cluster, and the file that commands take."""
+    """The lab, its cluster, and the environment file for commands."""
 
     lab: HyperPodLab
     cluster: FaultCluster
@@ -64,7 +64,7 @@ def place(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pla
 
 
 class Looking(Silence):
-    """Looks with the commands of a user when a fault can be noticed."""
+    """Runs a user's commands when a fault can be noticed."""
 
     def __init__(self, look: Callable[[], str]) -> None:
         self._look = look
@@ -105,7 +105,7 @@ SHOWN = {
         [r"0/2", SENTENCE, r"zone us-west-2b: none of its 2 nodes \(cpu\) runs"],
     ),
 }
-"""By fault, where a user looks and what is found there."""
+"""By fault, the command to run and its expected output."""
 
 
 def test_all_faults_of_capacity_are_looked_at() -> None:
