@@ -250,7 +250,7 @@ class TestFaults:
         (fault,) = json.loads(result.stdout)
         assert (fault["name"], fault["lost"]) == (FAULT, [])
         stages = [moment["stage"] for moment in fault["moments"]]
-        assert stages == ["injected", "noticed", "mended", "recovered"]
+        assert stages == ["injected", "noticed", "repaired", "recovered"]
         assert "injected: /fsx is full on all nodes" in result.stderr
 
     def test_one_strikes_whatever_runs(self, kept: Kept) -> None:

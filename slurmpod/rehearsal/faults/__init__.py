@@ -1,1 +1,1 @@
-"""Faults of real clusters, done to a rehearsed one; each fault is one file."""
+"""Faults of real clusters, injected into a rehearsed one."""

@@ -1,6 +1,6 @@
-"""A rehearsed cluster as faults need it: its nodes, what Slurm says of them, and their logs.
+"""A rehearsed cluster as faults use it: its nodes, their Slurm states, and their logs.
 
-Everything is reached as by people: through sessions on nodes. Only power and wires are not.
+Everything is reached as users do, through sessions on nodes, except power and wires.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 ENDED = "[SageMaker] The lifecycle scripts "
 SUCCEEDED = f"{ENDED}succeeded."
 FAILED = f"{ENDED}failed."
-"""With these HyperPod ends what the scripts of an instance printed."""
+"""HyperPod's last line after the output of an instance's scripts starts with this."""
 
 REPLACES = "is starting as part of instance replacement"
 REPLACED = "creation completed successfully as part of instance replacement"
 NOT_REPLACED = "creation failed as part of instance replacement"
-"""Words of HyperPod's cluster events (developer guide, "cluster events reference")."""
+"""Texts of HyperPod's cluster events (developer guide, "cluster events reference")."""
 
 _STREAMS = "LifecycleConfig/"
 
@@ -40,29 +40,29 @@ PROVISIONING_LOG = "/var/log/provision/provisioning.log"
 
 @dataclass(frozen=True)
 class NodeLog:
-    """The log of one node since a moment, which was when it had `before` bytes."""
+    """The log of a node from the moment when it had `before` bytes."""
 
     root: Shell
     path: str
     before: int
 
     def says(self, text: str) -> bool:
-        """Return whether a text has been written since."""
+        """Return whether a text has been written since then."""
         return text in self.new()
 
     def new(self) -> str:
-        """Return everything that was written since."""
+        """Return everything written since then."""
         return self.root.run(["tail", "-c", f"+{self.before + 1}", self.path])
 
 
 @dataclass(frozen=True)
 class FaultCluster:
-    """A cluster that runs in a rehearsal; nodes are given by their host names.
+    """A cluster that runs in a rehearsal; nodes are identified by their host names.
 
-    `folder` is that of its network, with which its nodes are entered.
+    `folder` is its network's folder, through which nodes are entered.
 
-    `aws` reaches the account that it is in. `shared` is the folder of a file system that all nodes
-    have, where users keep their files; `partition` has all `workers`. `shortage` says how many
+    `aws` has the clients for its account. `shared` is the folder of a file system on all nodes,
+    where users keep their files; `partition` has all `workers`. `shortage` controls how many
     instances EC2 has.
     """
 
@@ -83,12 +83,12 @@ class FaultCluster:
 
     @property
     def user(self) -> Shell:
-        """A user's session where users enter."""
+        """A user's session on the node that users log in to."""
         return Shell(self.folder, self.login)
 
     @property
     def home(self) -> Path:
-        """The folder of that user on the shared file system."""
+        """The user's folder on the shared file system."""
         return self.shared / self.user.user
 
     def root(self, node: str) -> Shell:
@@ -96,12 +96,12 @@ class FaultCluster:
         return Shell(self.folder, node, "root")
 
     def log(self, node: str, path: str) -> NodeLog:
-        """Follow a log from now on."""
+        """Return a log that is followed from now on."""
         root = self.root(node)
         return NodeLog(root, path, int(root.run(["stat", "--format=%s", path])))
 
     def status(self) -> str:
-        """Return the cluster's status, as DescribeCluster tells it: `InService`, `Updating`..."""
+        """Return the cluster's status from DescribeCluster: `InService`, `Updating`..."""
         return self._described["ClusterStatus"]
 
     def state(self, worker: str) -> str:
@@ -109,15 +109,15 @@ class FaultCluster:
         return self._sinfo(worker, "%T")
 
     def is_busy(self, worker: str) -> bool:
-        """Return whether a node is in service and has a job, of which it may be all or a part."""
+        """Return whether a node is in service and runs a job, on all or part of it."""
         return self.state(worker) in {"allocated", "mixed"}
 
     def is_down(self, worker: str) -> bool:
-        """Return whether Slurm has given a node up, whether it answers or not."""
+        """Return whether Slurm considers a node down, whether it answers or not."""
         return self.state(worker) in {"down", "down*"}
 
     def nodes_of(self, job: str) -> tuple[str, ...]:
-        """Return the nodes of a job that runs, that of its batch script first; else none."""
+        """Return the nodes of a running job, its batch host first; none if it does not run."""
         asked = ["squeue", "--noheader", "--states=RUNNING", f"--jobs={job}", "--format=%B %N"]
         shown = self.user.run(asked).split()
         if len(shown) != 2:
@@ -126,27 +126,27 @@ class FaultCluster:
         return tuple(dict.fromkeys((shown[0], *names)))
 
     def reason(self, worker: str) -> str:
-        """Return why a node is out of service; `none` when it is not."""
+        """Return why a node is out of service; `none` if it is not."""
         return self._sinfo(worker, "%E")
 
     def slurmd_timeout(self) -> int:
-        """Return after how many seconds Slurm gives a silent node up."""
+        """Return the seconds after which Slurm marks a silent node down."""
         shown = self.user.run(["scontrol", "show", "config"])
         found = re.search(r"^SlurmdTimeout\s*= (\d+)", shown, re.MULTILINE)
         return int(found.group(1)) if found else 0
 
     def scripts_said(self, node: str, text: str) -> bool:
-        """Return whether CloudWatch Logs have a text that the scripts of this instance printed."""
+        """Return whether CloudWatch Logs has a text from the scripts of this instance."""
         return text in self.printed_by(self.instances()[node])
 
     def is_set_up(self, node: str) -> bool:
-        """Return whether HyperPod has logged that the scripts of this instance ended well."""
+        """Return whether HyperPod has logged that the scripts of this instance succeeded."""
         return self.scripts_said(node, SUCCEEDED)
 
     def printed_by(self, instance: str) -> str:
-        """Return what CloudWatch Logs have of an instance's scripts, also of one that is gone.
+        """Return the scripts' output of an instance, even a former one, from CloudWatch Logs.
 
-        Nothing while it has no stream.
+        Empty while it has no stream.
         """
         logs, arn = self.aws.logs, self._described["ClusterArn"]
         group = f"/aws/sagemaker/Clusters/{self.name}/{arn.rpartition('/')[2]}"
@@ -161,23 +161,23 @@ class FaultCluster:
         return "\n".join(event["message"] for event in events["events"])
 
     def has_event(self, instance: str, text: str) -> bool:
-        """Return whether an event of the cluster says a text of an instance.
+        """Return whether a cluster event about an instance contains a text.
 
-        Only a cluster with continuous provisioning has events; of another one this tells whether
-        HyperPod refuses to list them.
+        Only a cluster with continuous provisioning has events; for another one this returns
+        whether HyperPod refuses to list them.
         """
         events = self._events(NodeId=instance)
         return events is None or any(text in event for event in events)
 
     def slurmdbd_is_told_to_be(self, state: str) -> bool:
-        """Return whether the newest event of the accounting daemon says so, where there are any."""
+        """Return whether the latest event of the accounting daemon says so, if there are any."""
         events = self._events(ResourceType="Cluster")
         if events is None:
             return True
         return next((event for event in events if "Slurmdbd" in event), "").endswith(state)
 
     def instances(self) -> Mapping[str, str]:
-        """Return the instance ids of all nodes by their names."""
+        """Return the instance ids of all nodes, by name."""
         listed = self.aws.sagemaker.list_cluster_nodes(ClusterName=self.name)
         return {
             node["PrivateDnsHostname"].partition(".")[0]: node["InstanceId"]
@@ -194,11 +194,11 @@ class FaultCluster:
         )
 
     def has_successor(self, node: str, *former: str) -> bool:
-        """Return whether a node is another instance than its former ones."""
+        """Return whether a node has a new instance, none of its former ones."""
         return self.instances()[node] not in former
 
     def group_of(self, node: str) -> Mapping[str, Any]:
-        """Describe the instance group of a node, as DescribeCluster does."""
+        """Return the instance group of a node, as in DescribeCluster."""
         described = self.aws.sagemaker.describe_cluster_node(
             ClusterName=self.name, NodeId=self.instances()[node]
         )["NodeDetails"]
@@ -206,14 +206,14 @@ class FaultCluster:
         return next(dict(each) for each in groups if each["InstanceGroupName"] == name)
 
     def replace(self, *nodes: str) -> None:
-        """Ask HyperPod to put new instances in the place of nodes; returns at once."""
+        """Request that HyperPod replace the instances of nodes; returns at once."""
         known = self.instances()
         self.aws.sagemaker.batch_replace_cluster_nodes(
             ClusterName=self.name, NodeIds=[known[node] for node in nodes]
         )
 
     def resume(self, worker: str) -> None:
-        """Give a node back to Slurm, as an administrator does."""
+        """Resume a node in Slurm, as an administrator does."""
         command = ["scontrol", "update", f"nodename={worker}", "state=resume"]
         self.root(self.controller).run(command)
 
@@ -228,11 +228,11 @@ class FaultCluster:
 
     @property
     def _described(self) -> DescribeClusterResponseTypeDef:
-        """The cluster, as DescribeCluster tells it now."""
+        """The cluster's current DescribeCluster response."""
         return self.aws.sagemaker.describe_cluster(ClusterName=self.name)
 
     def _events(self, **which: str) -> list[str] | None:
-        """Return what some events say, the newest first; None where HyperPod rightly refuses."""
+        """Return the texts of some events, newest first; None if HyperPod rightly refuses."""
         ask: Any = self.aws.sagemaker
         is_continuous = self._described.get("NodeProvisioningMode") == "Continuous"
         try:
@@ -249,7 +249,7 @@ class FaultCluster:
         return self.root(node).run(["systemctl", "--failed", "--no-legend", "--plain"])
 
     def _mount_point(self, node: str) -> str:
-        """Return what the shared folder of a node is on; it may be mounted on its first use."""
+        """Return what is mounted on the shared folder of a node; the first use may mount it."""
         ask = ["findmnt", "--noheadings", "--output=TARGET", "--target", str(self.shared)]
         return self.root(node).run(ask).split()[-1]
 

@@ -1,4 +1,4 @@
-"""Faults of the controller: slurmctld, and slurmdbd with its database."""
+"""Controller faults: slurmctld, and slurmdbd with its database."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STATE = "/var/spool/slurmctld/job_state"
 
 
 def _controller_killed(cluster: FaultCluster, watch: Watch) -> None:
-    """Slurmctld is killed while a job runs and another waits."""
+    """Kill slurmctld while a job runs and another waits."""
     controller = cluster.root(cluster.controller)
     running = SteadyJob.start(cluster, watch)
     waiting = SteadyJob.submit(cluster, watch, "--hold")
@@ -27,12 +27,12 @@ def _controller_killed(cluster: FaultCluster, watch: Watch) -> None:
     _strike_slurmctld(cluster, watch, ())
     killed = ["journalctl", "--unit=slurmctld", "--output=cat", f"--grep=code=killed.*{_KILLED}"]
     watch.until("the journal says how", lambda: _KILLED in controller.run(killed), wanted=True)
-    watch.noticed("systemd started slurmctld again")
+    watch.noticed("systemd restarted slurmctld")
     watch.until("it knows the job", lambda: (running.state, running.restarts), ("RUNNING", 0))
-    watch.until("it knows the job that waits", lambda: waiting.state, "PENDING")
+    watch.until("it knows the waiting job", lambda: waiting.state, "PENDING")
     for job in (running, waiting):
         says_so = partial(log.says, f"Recovered JobId={job.id} ")
-        watch.until("it says so", says_so, wanted=True)
+        watch.until("its log says so", says_so, wanted=True)
     watch.recovered("both jobs are known, the running one was not disturbed")
     cluster.user.run(["scontrol", "release", waiting.id])
     waiting.wait_until_it_writes()
@@ -45,9 +45,7 @@ def _strike_slurmctld(cluster: FaultCluster, watch: Watch, _: Sequence[str]) -> 
     before = _process(cluster)
     cluster.root(cluster.controller).run(["kill", "-KILL", before])
     watch.injected(f"slurmctld on {cluster.controller} was killed")
-    watch.until(
-        "systemd starts it again", lambda: _process(cluster) not in {"0", before}, wanted=True
-    )
+    watch.until("systemd restarts it", lambda: _process(cluster) not in {"0", before}, wanted=True)
 
 
 def _process(cluster: FaultCluster) -> str:
@@ -56,7 +54,7 @@ def _process(cluster: FaultCluster) -> str:
 
 
 def _is_saved(cluster: FaultCluster, job: SteadyJob) -> bool:
-    """Return whether slurmctld's state on disk has a job: it is written some seconds later."""
+    """Return whether slurmctld has saved a job to disk, which takes some seconds."""
     count = f"grep --text --count {job.folder.name} {_STATE} || true"
     saved = cluster.root(cluster.controller).run(["sh", "-c", count])
     return int(saved) > 0
@@ -65,20 +63,20 @@ def _is_saved(cluster: FaultCluster, job: SteadyJob) -> bool:
 CONTROLLER_KILLED = Fault(
     name="controller-killed",
     title="The controller's slurmctld dies while jobs run",
-    sees="Slurm's commands fail for some seconds: `Unable to contact slurm controller`. Jobs that"
-    " run go on; jobs that wait keep their place.",
-    logged="`journalctl -u slurmctld` on the controller says how it ended; slurmctld.log then says"
+    sees="Slurm's commands fail for some seconds: `Unable to contact slurm controller`. Running"
+    " jobs continue; waiting jobs keep their place.",
+    logged="`journalctl -u slurmctld` on the controller has the signal; slurmctld.log then says"
     " how many jobs it recovered from its state on disk.",
-    recovers="systemd starts slurmctld again: our scripts set `Restart=on-failure`, which the"
-    " image does not. Nothing is left for a person to do. slurmctld writes its state within 5 s:"
-    " submit again what was submitted in the last seconds before and is not in `squeue`.",
+    recovers="systemd restarts slurmctld: our scripts set `Restart=on-failure`, which the image"
+    " does not. No action is needed. slurmctld writes its state within 5 s: resubmit any job from"
+    " the last seconds before the fault that is not in `squeue`.",
     act=_controller_killed,
     strike=_strike_slurmctld,
 )
 
 
 _REFUSALS = 3
-"""How often slurmctld, which tries again every few seconds, fails before both are back."""
+"""How many of slurmctld's periodic retries fail before both are back."""
 
 _STOP = ("systemctl", "stop", "slurmdbd", "mariadb")
 _START = ("systemctl", "start", "mariadb", "slurmdbd")
@@ -86,7 +84,7 @@ _REFUSED = "Sending PersistInit msg: Connection refused"
 
 
 def _database_down(cluster: FaultCluster, watch: Watch) -> None:
-    """Slurmdbd and its database stop, jobs begin and end meanwhile, and both come back."""
+    """Stop slurmdbd and its database, let jobs start and end meanwhile, and start both again."""
     controller = cluster.root(cluster.controller)
     before = SteadyJob.start(cluster, watch)
     log = cluster.log(cluster.controller, SLURMCTLD_LOG)
@@ -97,22 +95,20 @@ def _database_down(cluster: FaultCluster, watch: Watch) -> None:
         watch.noticed("sacct fails; sbatch, squeue and jobs do not")
         is_told = partial(cluster.slurmdbd_is_told_to_be, "unhealthy: DaemonDown")
         watch.until("an event says so", is_told, wanted=True)
-        watch.noticed("the cluster's events, where it has any, say so")
+        watch.noticed("the cluster's events, if it has any, say so")
         during = SteadyJob.start(cluster, watch)
         before.finish()
         watch.until("slurmctld keeps records", lambda: waiting_records(cluster) > 0, wanted=True)
         first = waiting_records(cluster)
-        watch.until(
-            "it says why, each time", lambda: log.new().count(_REFUSED) >= _REFUSALS, wanted=True
-        )
+        watch.until("its log says why", lambda: log.new().count(_REFUSED) >= _REFUSALS, wanted=True)
         during.finish()
         after = SteadyJob.start(cluster, watch)
         watch.until("more wait", lambda: waiting_records(cluster) > first, wanted=True)
         kept = waiting_records(cluster)
     finally:
         controller.run(_START)
-    watch.mended(f"both are up again; slurmctld had kept {kept} records")
-    watch.until("slurmctld hands all over", lambda: waiting_records(cluster), 0)
+    watch.repaired(f"both are up again; slurmctld had queued {kept} records")
+    watch.until("slurmctld sends all", lambda: waiting_records(cluster), 0)
     is_told = partial(cluster.slurmdbd_is_told_to_be, " healthy")
     watch.until("an event says that it is back", is_told, wanted=True)
     watch.recovered("every record is in the database")
@@ -130,11 +126,11 @@ def _strike_database(cluster: FaultCluster, watch: Watch, _: Sequence[str]) -> N
         watch.hold("they stay down", _DOWN_SECONDS)
     finally:
         controller.run(_START)
-    watch.mended("both are up again")
+    watch.repaired("both are up again")
 
 
 def waiting_records(cluster: FaultCluster) -> int:
-    """Return how many records slurmctld keeps for a database that does not take them."""
+    """Return how many records slurmctld has queued for an unavailable database."""
     shown = cluster.user.run(["sdiag"])
     found = re.search(r"DBD Agent queue size:\s*(\d+)", shown)
     return int(found.group(1)) if found else -1
@@ -151,14 +147,14 @@ def _sacct_answers(cluster: FaultCluster) -> bool:
 DATABASE_DOWN = Fault(
     name="database-down",
     title="slurmdbd and the database go down and come back",
-    sees="`sacct` and `sacctmgr` fail: `Unable to contact slurm database` or `Connection"
-    " refused`. Jobs are submitted, run and end as always. With continuous provisioning `slurmpod"
-    " status` and `slurmpod why` say that slurmdbd does not run.",
-    logged="slurmctld.log: `error: Sending PersistInit msg: Connection refused`; `sdiag` shows"
-    " how many records wait (`DBD Agent queue size`). With continuous provisioning the cluster's"
-    " events (ListClusterEvents): that slurmdbd is down, and that it is healthy again.",
-    recovers="slurmctld keeps the records, also on disk, and hands them over as soon as slurmdbd"
-    " answers. systemd starts a slurmdbd or a MariaDB that died by itself.",
+    sees="`sacct` and `sacctmgr` fail: `Unable to contact slurm database` or `Connection refused`."
+    " Jobs are submitted, run and end as always. With continuous provisioning, `slurmpod status`"
+    " and `slurmpod why` report that slurmdbd does not run.",
+    logged="slurmctld.log: `error: Sending PersistInit msg: Connection refused`; `sdiag` shows how"
+    " many records wait (`DBD Agent queue size`). With continuous provisioning, the cluster's"
+    " events (ListClusterEvents) report that slurmdbd is down, and that it is healthy again.",
+    recovers="slurmctld queues the records, also on disk, and sends them as soon as slurmdbd"
+    " answers. systemd restarts a slurmdbd or MariaDB that has crashed.",
     act=_database_down,
     strike=_strike_database,
 )

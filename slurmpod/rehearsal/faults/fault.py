@@ -1,4 +1,4 @@
-"""Faults, and the running of one on a whole cluster that has to be whole again afterwards."""
+"""Faults, and running one on a cluster that must be whole again afterwards."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.shell import CommandFailed
 
 Strike = Callable[[FaultCluster, Watch, Sequence[str]], None]
-"""Does nothing but the fault itself, to the nodes of a job, that of its batch script first."""
+"""Injects only the fault itself, on the nodes of a job, its batch host first."""
 
 
 class Need(Enum):
-    """What some faults need of a cluster, beside what all of them do."""
+    """A requirement of some faults on the cluster, besides the common ones."""
 
     CUSTOMER = (
-        "our own scripts have to start Slurm and mount file systems (lifecycle.mode: customer)"
+        "slurmpod's own scripts must start Slurm and mount file systems (lifecycle.mode: customer)"
     )
-    CONTINUOUS = "nodes have to come one by one (cluster.provisioning: continuous)"
-    PLAN = "the workers have to have a training plan (training_plan_arn of their group)"
-    OTHER_ZONE = "the workers have to be in another zone than the controller (zone of their group)"
+    CONTINUOUS = "nodes must be provisioned one by one (cluster.provisioning: continuous)"
+    PLAN = "the workers must have a training plan (training_plan_arn of their group)"
+    OTHER_ZONE = "the workers must be in another zone than the controller (zone of their group)"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that goes wrong: how people call it, what becomes of it, and how it is done.
+    """A fault: its name and title, its effects, and how to inject it.
 
-    `sees` is what a user of the cluster notices, `logged` where the cause is written, `recovers`
-    what mends itself and what a person has to do. `act` lets it loose, waits for every state that
-    these texts promise, and mends what a person has to mend. `need` is what not every cluster has.
-    `strike` is there if it can be done to whatever runs; it returns when its cause is gone, or when
-    only the platform can mend it.
+    `sees` is what a user of the cluster notices, `logged` where the cause is logged, `recovers`
+    what is repaired automatically and what a user has to do. `act` injects the fault, waits for
+    every state in these texts, and does the user's part of the repair. `need` is a requirement that
+    not every cluster meets. `strike` exists if the fault can be injected into any workload; it
+    returns when its cause is gone, or when only the platform can repair it.
     """
 
     name: str
@@ -54,10 +54,10 @@ class Fault:
 
 @dataclass(frozen=True)
 class FaultReport:
-    """The effects of a fault on a cluster; `lost` names every job, record or file that it cost.
+    """The effects of a fault on a cluster; `lost` names every lost job, record or file.
 
     `noticed_seconds` counts from the fault. `recovered_seconds` counts from when its cause was
-    gone: that is the fault itself where nobody had to mend anything.
+    removed: that is the fault itself if no action was needed.
     """
 
     name: str
@@ -68,18 +68,18 @@ class FaultReport:
 
     @property
     def noticed_seconds(self) -> float | None:
-        """How long it took until a user could see it; None for what nobody notices."""
+        """The time until a user could notice it; None if users notice nothing."""
         return self._first(Stage.NOTICED)
 
     @property
     def recovered_seconds(self) -> float:
-        """How long it took, without its cause, until everything was as before."""
+        """The time from the removal of its cause until everything was as before."""
         end = max(moment.seconds for moment in self.moments)
-        mended = [each.seconds for each in self.moments if each.stage is Stage.MENDED]
-        return round(end - max(mended, default=0.0), 2)
+        repaired = [each.seconds for each in self.moments if each.stage is Stage.REPAIRED]
+        return round(end - max(repaired, default=0.0), 2)
 
     def as_data(self) -> dict[str, object]:
-        """Return all of it as plain data, for `--json` and for the record of a rehearsal."""
+        """Return the report as plain data, for `--json` and for the record of a rehearsal."""
         return {
             "name": self.name,
             "title": self.title,
@@ -98,13 +98,13 @@ class FaultReport:
 
 
 PATIENCE_SECONDS = 60.0
-"""How long a state may take to come, beside what Slurm itself waits for a silent node."""
+"""The time limit for a state, in addition to Slurm's own timeout for a silent node."""
 
 
 def run_fault(fault: Fault, cluster: FaultCluster, teller: Teller | None = None) -> FaultReport:
-    """Run one fault to its end; raises FaultFailed when the cluster does not behave as it should.
+    """Run one fault to its end; raises FaultFailed if the cluster does not behave as expected.
 
-    Whatever a job lost is in the report.
+    The report names what jobs lost.
     """
     started = time.monotonic()
     watch = patient_watch(cluster, teller)
@@ -125,7 +125,7 @@ def run_fault(fault: Fault, cluster: FaultCluster, teller: Teller | None = None)
 
 @contextlib.contextmanager
 def as_fault_failed(fault: Fault) -> Iterator[None]:
-    """Turn what AWS refuses, and what nodes and commands fail in, into FaultFailed."""
+    """Turn errors of AWS, nodes and commands into FaultFailed."""
     try:
         yield
     except (BotoCoreError, ClientError, CommandFailed, FaultFailed, MachineFailed) as failure:
@@ -133,12 +133,12 @@ def as_fault_failed(fault: Fault) -> Iterator[None]:
 
 
 def patient_watch(cluster: FaultCluster, teller: Teller | None) -> Watch:
-    """Return a watch that waits for what Slurm itself waits for, too."""
+    """Return a watch whose time limit includes Slurm's own timeouts."""
     return Watch(PATIENCE_SECONDS + 2 * cluster.slurmd_timeout(), teller)
 
 
 def _cancel(watch: Watch) -> None:
-    """Take what jobs of a fault are left, if it went wrong, out of the next one's way."""
+    """Cancel the remaining jobs of a fault, if it failed, so that they do not disturb the next."""
     for job in watch.jobs:
-        with contextlib.suppress(CommandFailed):  # what went wrong may be this, too
+        with contextlib.suppress(CommandFailed):  # this may have failed for the same reason
             job.cancel()

@@ -1,4 +1,4 @@
-"""Faults of replacements: workers replaced at once, in pairs or in vain, and many new ones."""
+"""Replacement faults: immediate, paired and failing replacements, and many new workers."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def _worker_dies_at_once(cluster: FaultCluster, watch: Watch) -> None:
     worker, first = cluster.workers[0], cluster.instances()[cluster.workers[0]]
     bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
     cluster.replace(worker)
-    watch.until("a new one comes", lambda: cluster.has_successor(worker, first), wanted=True)
+    watch.until("a new one exists", lambda: cluster.has_successor(worker, first), wanted=True)
     watch.until("it is set up", lambda: cluster.is_set_up(worker), wanted=True)
     second = cluster.instances()[worker]
     cut_power(cluster, worker)
     watch.injected(f"{worker} died as soon as its scripts had ended")
     watch.until(
-        "HyperPod sees it", lambda: cluster.has_successor(worker, first, second), wanted=True
+        "HyperPod notices", lambda: cluster.has_successor(worker, first, second), wanted=True
     )
     watch.noticed("HyperPod replaces it again")
     third = cluster.instances()[worker]
@@ -45,18 +45,18 @@ def _worker_dies_at_once(cluster: FaultCluster, watch: Watch) -> None:
         is_told = partial(cluster.has_event, instance, REPLACED)
         watch.until(f"{instance} is in the events", is_told, wanted=True)
     watch.until("the node is in service", lambda: cluster.state(worker), "idle")
-    watch.recovered(f"{worker} takes jobs")
+    watch.recovered(f"{worker} accepts jobs")
     SteadyJob.start(cluster, watch, f"--nodelist={worker}").finish()
     bystander.finish()
 
 
 WORKER_DIES_AT_ONCE = Fault(
     name="worker-dies-at-once",
-    title="A worker dies at once after its scripts",
-    sees="The node is in `sinfo` for a moment, then `down`; it takes as long again as a new node.",
+    title="A worker dies right after its scripts",
+    sees="The node is in `sinfo` briefly, then `down`; it takes as long again as a new node.",
     logged="Its stream in CloudWatch Logs ends with `The lifecycle scripts succeeded.`; the next"
-    " instance has another one. With continuous provisioning the cluster's events"
-    " (ListClusterEvents) name both, too.",
+    " instance has another one. With continuous provisioning, the cluster's events"
+    " (ListClusterEvents) also name both.",
     recovers="HyperPod replaces it again. No job was lost: none ran there.",
     act=_worker_dies_at_once,
 )
@@ -72,7 +72,7 @@ def _two_replaced(cluster: FaultCluster, watch: Watch) -> None:
     watch.injected(f"{' and '.join(pair)} have no power")
     for worker in pair:
         is_new = partial(cluster.has_successor, worker, before[worker])
-        watch.until(f"{worker} is another instance", is_new, wanted=True)
+        watch.until(f"{worker} has a new instance", is_new, wanted=True)
     watch.noticed("HyperPod replaces both at the same time")
     for worker in pair:
         watch.until(f"{worker} is set up", partial(cluster.is_set_up, worker), wanted=True)
@@ -81,14 +81,14 @@ def _two_replaced(cluster: FaultCluster, watch: Watch) -> None:
         says_so = partial(log.says, f"node {worker} state set to DOWN")
         watch.until("slurmctld.log says so", says_so, wanted=True)
     job.wait_until_it_runs()
-    watch.until("it was started anew once", lambda: job.restarts, 1)
+    watch.until("it was restarted once", lambda: job.restarts, 1)
     watch.until("both are in service", lambda: cluster.state(pair[1]), "idle")
-    watch.recovered("both take jobs, the job runs again")
+    watch.recovered("both accept jobs, the job runs again")
     job.finish()
 
 
 def _strike_two(cluster: FaultCluster, watch: Watch, nodes: Sequence[str]) -> None:
-    """Let two nodes die, the last ones of a job where it has as many."""
+    """Let two nodes die, the last ones of a job if it has as many."""
     pair = [*dict.fromkeys((*reversed(nodes), *cluster.workers))][:2]
     for worker in pair:
         cut_power(cluster, worker)
@@ -98,12 +98,11 @@ def _strike_two(cluster: FaultCluster, watch: Watch, nodes: Sequence[str]) -> No
 TWO_REPLACED = Fault(
     name="two-replaced",
     title="Two nodes are replaced at once",
-    sees="Both are `down` in sinfo for a while; jobs that ran there are back in the queue.",
-    logged="slurmctld.log says of both that they were set down; each new instance has a stream of"
-    " its own in CloudWatch Logs. With continuous provisioning the cluster's events"
-    " (ListClusterEvents) name both, too.",
-    recovers="Both are replaced side by side, in the time that one takes; names and addresses"
-    " stay.",
+    sees="Both are `down` in sinfo for a while; jobs that ran there are requeued.",
+    logged="slurmctld.log says that both were set to DOWN; each new instance has its own stream in"
+    " CloudWatch Logs. With continuous provisioning, the cluster's events (ListClusterEvents) also"
+    " name both.",
+    recovers="Both are replaced in parallel, in the time that one takes; names and addresses stay.",
     act=_two_replaced,
     strike=_strike_two,
 )
@@ -116,32 +115,32 @@ echo {_HELD}
 until [ -e {_FLAG} ]; do sleep 0.1; done
 exit 1
 """
-"""In place of the scripts, so that it is known when they run, and in their middle."""
+"""Replaces the scripts, so that the fault knows when they run and can act before they end."""
 
 
 def _replacement_fails(cluster: FaultCluster, watch: Watch) -> None:
     """Two replacements of a node die before their scripts have ended; the scripts of two fail."""
     worker = cluster.workers[0]
     job = SteadyJob.start(cluster, watch, f"--nodelist={worker}")
-    died = _replaced_in_vain(cluster, watch, cut_power, "died while its scripts ran")
+    died = _failed_replacements(cluster, watch, cut_power, "died while its scripts ran")
     job.wait_until_it_runs()
-    failed = _replaced_in_vain(cluster, watch, _let_scripts_fail, "has scripts that fail")
+    failed = _failed_replacements(cluster, watch, _let_scripts_fail, "has scripts that fail")
     job.wait_until_it_runs()
-    watch.until("it was started anew each time", lambda: job.restarts, 2)
-    watch.recovered("the third successor takes jobs, the job runs again")
+    watch.until("it was restarted each time", lambda: job.restarts, 2)
+    watch.recovered("the third replacement accepts jobs, the job runs again")
     job.finish()
     for instance in failed:
         last_line = partial(_last_line, cluster, instance)
         watch.until("its stream says so", last_line, FAILED)
     for instance in died:
         tells_an_end = partial(_tells_an_end, cluster, instance)
-        watch.until("its stream does not tell how they ended", tells_an_end, wanted=False)
+        watch.until("its stream does not show how they ended", tells_an_end, wanted=False)
 
 
-def _replaced_in_vain(
+def _failed_replacements(
     cluster: FaultCluster, watch: Watch, fail: Callable[[FaultCluster, str], None], how: str
 ) -> tuple[str, str]:
-    """Let a worker die, and its next two successors fail; returns those when the third is good."""
+    """Let a worker die, and its next two replacements fail; return those once the third works."""
     worker = cluster.workers[0]
     before = cluster.instances()[worker]
     with entry_script(cluster, worker, _HOLD):
@@ -149,12 +148,12 @@ def _replaced_in_vain(
         watch.injected(f"{worker} has no power")
         first = _wait_for_next(cluster, watch, before)
         fail(cluster, worker)
-        watch.noticed(f"the first successor {how}")
+        watch.noticed(f"the first replacement {how}")
         second = _wait_for_next(cluster, watch, before, first)
     fail(cluster, worker)
-    watch.noticed(f"the second successor {how}")
+    watch.noticed(f"the second replacement {how}")
     is_next = partial(cluster.has_successor, worker, before, first, second)
-    watch.until("the third", is_next, wanted=True)
+    watch.until("the third one exists", is_next, wanted=True)
     watch.until("it is set up", lambda: cluster.is_set_up(worker), wanted=True)
     third = cluster.instances()[worker]
     for instance, text in ((first, NOT_REPLACED), (second, NOT_REPLACED), (third, REPLACED)):
@@ -166,7 +165,7 @@ def _replaced_in_vain(
 def _wait_for_next(cluster: FaultCluster, watch: Watch, *former: str) -> str:
     """Wait until the scripts of a worker's next instance run, and return its id."""
     worker = cluster.workers[0]
-    watch.until("the next", lambda: cluster.has_successor(worker, *former), wanted=True)
+    watch.until("the next one exists", lambda: cluster.has_successor(worker, *former), wanted=True)
     watch.until("its scripts run", lambda: cluster.scripts_said(worker, _HELD), wanted=True)
     return cluster.instances()[worker]
 
@@ -187,14 +186,14 @@ def _tells_an_end(cluster: FaultCluster, instance: str) -> bool:
 REPLACEMENT_FAILS = Fault(
     name="replacement-fails",
     title="A replacement fails twice",
-    sees="The node stays `down` for as long as three replacements take; the job waits in the"
-    " queue. It is the same whether the new instances die or their scripts fail.",
-    logged="Each instance has a stream of its own in CloudWatch Logs: where the scripts failed it"
-    " ends with `The lifecycle scripts failed.`; of one that died it does not"
-    " say how they ended. With continuous provisioning the cluster's events (ListClusterEvents)"
-    " name each attempt, too.",
-    recovers="The next attempt, by itself. In the rehearsal a node is in status Failure after three"
-    " of them; then replace it by hand.",
+    sees="The node stays `down` for the duration of three replacements; the job waits in the"
+    " queue. It makes no difference whether the new instances die or their scripts fail.",
+    logged="Each instance has its own stream in CloudWatch Logs: if the scripts failed, it ends"
+    " with `The lifecycle scripts failed.`; if the instance died, it does not show how they ended."
+    " With continuous provisioning, the cluster's events (ListClusterEvents) also name each"
+    " attempt.",
+    recovers="The next attempt is automatic. In the rehearsal a node is in status Failure after"
+    " three of them; then replace it manually.",
     act=_replacement_fails,
 )
 
@@ -219,8 +218,8 @@ def _many_joining(cluster: FaultCluster, watch: Watch) -> None:
         )
         joined = set(cluster.instances().values()) - before
         watch.until("their scripts report", lambda: _reporting(cluster, joined), joined)
-        watch.recovered(f"all {_MORE} take jobs")
-        others = f"--nodes={count + _MORE - 1}"  # the job may have a whole node
+        watch.recovered(f"all {_MORE} accept jobs")
+        others = f"--nodes={count + _MORE - 1}"  # the job may use a whole node
         cluster.user.run(["srun", f"--partition={cluster.partition}", others, "hostname"])
         job.wait_until_it_writes()
     finally:
@@ -231,23 +230,23 @@ def _many_joining(cluster: FaultCluster, watch: Watch) -> None:
 
 
 def _ready(cluster: FaultCluster) -> int:
-    """Count the nodes of the partition that take jobs, if no node is in another state."""
+    """Return the number of nodes of the partition that accept jobs; 0 if others exist."""
     command = ["sinfo", "--noheader", "--Node", f"--partition={cluster.partition}", "--format=%T"]
     states = cluster.user.run(command).split()
     return len(states) if set(states) <= {"idle", "mixed", "allocated"} else 0
 
 
 def _reporting(cluster: FaultCluster, instances: set[str]) -> set[str]:
-    """Return those of some instances in whose streams `slurmpod lifecycle report` finds theirs."""
+    """Return the instances in whose streams `slurmpod lifecycle report` finds their report."""
     return {each for each in instances if f"\n{MARK} {{" in cluster.printed_by(each)}
 
 
 MANY_JOINING = Fault(
     name="many-joining",
     title="Sixteen nodes join together",
-    sees="`sinfo` shows each new node as soon as it is ready; jobs that run notice nothing.",
-    logged="Every node's stream in CloudWatch Logs; `slurmpod lifecycle report` shows which step"
-    " took how long where.",
-    recovers="Nodes that meet a busy file system or controller try again, each at another moment.",
+    sees="`sinfo` shows each new node as soon as it is ready; running jobs are not affected.",
+    logged="Every node's stream in CloudWatch Logs; `slurmpod lifecycle report` shows the duration"
+    " of each step on each node.",
+    recovers="Nodes that find a file system or controller busy retry, each at a different moment.",
     act=_many_joining,
 )

@@ -1,4 +1,4 @@
-"""Interventions from outside a node: power, wires, disks, file systems, and their scripts."""
+"""Interventions from outside a node: power, wires, disks, file systems, and its scripts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from slurmpod.rehearsal.nodes.folder import machines_cgroup, machines_folder
 from slurmpod.rehearsal.shell import CommandFailed
 
 NOWHERE = "02:00:00:00:de:ad"
-"""A hardware address that nobody has: what is sent there is lost, and nobody is told."""
+"""An unused hardware address: packets to it are lost without an error."""
 
 _WIRE = """port=$(ip -oneline route show default | sed 's/.* dev \\([^ ]*\\).*/\\1/')"""
 _LOSE = f"""{_WIRE}
@@ -32,7 +32,7 @@ _FIND = f"{_WIRE}; ip route flush {{0}}/32 && ip neighbour flush to {{0}} dev $p
 
 
 def cut_power(cluster: FaultCluster, node: str) -> None:
-    """End a node as a power cut does: first its wire, so that no peer is told; then everything."""
+    """End a node as a power cut does: disconnect it, so that no peer is notified; then kill."""
     cluster.root(node).run(["sh", "-c", f'{_WIRE}; ip link delete "$port"'])
     machines = machines_cgroup(cluster.folder)
     if machines is not None:
@@ -40,9 +40,9 @@ def cut_power(cluster: FaultCluster, node: str) -> None:
 
 
 def power_off(cluster: FaultCluster, node: str) -> None:
-    """End a node from inside, at once: all its processes, and with them their connections.
+    """End a node from inside at once: all its processes, and so their connections.
 
-    Peers see these closed in good order, unlike those of a node whose power is cut.
+    Peers see these closed properly, unlike those of a node whose power is cut.
     """
     with contextlib.suppress(CommandFailed, MachineFailed):  # the session ends with the node
         cluster.root(node).run(["poweroff", "-ff"])
@@ -50,9 +50,9 @@ def power_off(cluster: FaultCluster, node: str) -> None:
 
 @contextmanager
 def cut_network(cluster: FaultCluster, one: str, other: str) -> Iterator[None]:
-    """Let nothing that two nodes send reach the other one, for as long as the block.
+    """Block all traffic between two nodes while the block runs.
 
-    Both reach everybody else.
+    Both still reach all other nodes.
     """
     with ExitStack() as undo:
         for node, to in ((one, address(other)), (other, address(one))):
@@ -62,17 +62,17 @@ def cut_network(cluster: FaultCluster, one: str, other: str) -> Iterator[None]:
 
 
 def lose(cluster: FaultCluster, node: str, to: str) -> None:
-    """Lose everything that a node sends to an address, without a word."""
+    """Silently drop everything that a node sends to an address."""
     cluster.root(node).run(["sh", "-c", _LOSE.format(to, NOWHERE)])
 
 
 def find(cluster: FaultCluster, node: str, to: str) -> None:
-    """Lose nothing more of what a node sends to an address; nothing need have been lost."""
+    """Stop dropping what a node sends to an address; nothing need have been dropped."""
     cluster.root(node).run(["sh", "-c", _FIND.format(to)])
 
 
 def address(node: str) -> str:
-    """Return the address that a node's name says."""
+    """Return the address in a node's name."""
     return node.removeprefix("ip-").replace("-", ".")
 
 
@@ -80,7 +80,7 @@ _UNCOVER = 'if mountpoint --quiet "$1"; then umount "$1"; fi'
 
 
 def in_sandbox(folder: Path, *command: str) -> str:
-    """Run a command among the mounts in which all machines of a rehearsal live."""
+    """Run a command in the mount namespace of a rehearsal's machines."""
     machines = machines_cgroup(folder)
     pid = cgroups.first_pid(machines) if machines else None
     if pid is None:
@@ -97,20 +97,20 @@ def in_sandbox(folder: Path, *command: str) -> str:
 
 
 def file_systems(folder: Path) -> Path:
-    """Return where, in the sandbox, the shared file systems of all machines are mounted."""
+    """Return the path, in the sandbox, of the machines' shared file systems."""
     return machines_folder(folder) / "file-systems"
 
 
 def disk(folder: Path, node: str) -> Path:
-    """Return where, in the sandbox, a node's disk is mounted."""
+    """Return the path, in the sandbox, of a node's disk."""
     return machines_folder(folder) / node / "disk"
 
 
 @contextmanager
 def covered(folder: Path, place: Path, *, options: str = "mode=755") -> Iterator[None]:
-    """Have an empty file system in memory on a folder of the sandbox, for as long as the block.
+    """Mount an empty in-memory file system over a folder of the sandbox while the block runs.
 
-    Mounts show it under the folder's own name.
+    Mount listings show it under the folder's own name.
     """
     try:
         mount = ("mount", "-t", "tmpfs", "-o", options, place.name, str(place))
@@ -122,7 +122,7 @@ def covered(folder: Path, place: Path, *, options: str = "mode=755") -> Iterator
 
 @contextmanager
 def unmountable(folder: Path) -> Iterator[None]:
-    """Let no node mount a Lustre file system that it has not mounted yet; the server answers."""
+    """Block new mounts of Lustre file systems on all nodes; the server answers with an error."""
     servers = file_systems(folder) / "lustre"
     names = in_sandbox(folder, "ls", str(servers)).split()
     with ExitStack() as undo:
@@ -139,7 +139,7 @@ _SCRIPTS = ("bash", "set_up_node.sh")
 
 
 class ScriptsRun:
-    """One run of the scripts that goes on in the background, in a cgroup of its own."""
+    """One background run of the scripts, in its own cgroup."""
 
     def __init__(self, process: subprocess.Popen[bytes], cgroup: Path, output: IO[bytes]) -> None:
         self._process = process
@@ -147,17 +147,17 @@ class ScriptsRun:
         self._output = output
 
     def printed(self) -> str:
-        """Return what it has printed until now."""
+        """Return its output so far."""
         self._output.seek(0)
         return self._output.read().decode()
 
     def require_success(self, watch: Watch) -> None:
-        """Wait until it ends, and see that it ended well."""
+        """Wait until it ends, and check that it succeeded."""
         watch.until("the scripts end", lambda: self._process.poll() is not None, wanted=True)
         watch.until("their last line", lambda: self.printed().split("\n")[-2][:4], "OK: ")
 
     def end(self) -> None:
-        """Kill what still runs of it: what entered the machine first, so that nothing follows."""
+        """Kill its remaining processes, first the one that entered the machine: so none follow."""
         self._process.kill()
         self._process.wait()
         cgroups.kill(self._cgroup)
@@ -165,7 +165,7 @@ class ScriptsRun:
 
 @contextmanager
 def scripts_run(cluster: FaultCluster, node: str, *program: str) -> Iterator[ScriptsRun]:
-    """Start the scripts on a node, or another program beside them, for as long as the block."""
+    """Run the scripts on a node, or another program next to them, while the block runs."""
     machines = machines_cgroup(cluster.folder)
     if machines is None:
         raise MachineFailed(f"there are no machines in {cluster.folder}")
@@ -185,21 +185,21 @@ def scripts_run(cluster: FaultCluster, node: str, *program: str) -> Iterator[Scr
 
 
 class ObjectLocation(TypedDict):
-    """The place of an object in S3, as boto3 takes it."""
+    """The location of an object in S3, as boto3 expects it."""
 
     Bucket: str
     Key: str
 
 
 def place_of(cluster: FaultCluster, node: str, name: str) -> ObjectLocation:
-    """Return where a file is, or would be, beside the scripts of a node's group."""
+    """Return the location of a file, existing or not, next to the scripts of a node's group."""
     uri = urlsplit(f"{cluster.group_of(node)['LifeCycleConfig']['SourceS3Uri']}/{name}")
     return {"Bucket": uri.netloc, "Key": uri.path.lstrip("/")}
 
 
 @contextmanager
 def entry_script(cluster: FaultCluster, node: str, text: str) -> Iterator[None]:
-    """Let what HyperPod starts on new nodes be another script, for as long as the block."""
+    """Replace the script that HyperPod starts on new nodes while the block runs."""
     lifecycle, s3 = cluster.group_of(node)["LifeCycleConfig"], cluster.aws.s3
     name = lifecycle.get("OnCreate") or lifecycle["OnInitComplete"]
     place = place_of(cluster, node, name)

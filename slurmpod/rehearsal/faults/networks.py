@@ -1,4 +1,4 @@
-"""Faults of networks: a cut, short or long, between a worker and the controller, and lost names."""
+"""Network faults: a short or long cut between a worker and the controller, and lost names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SILENT = "not responding"
 
 
 def _network_cut(cluster: FaultCluster, watch: Watch) -> None:
-    """A worker and the controller do not reach each other, for less long than Slurm waits."""
+    """A worker and the controller do not reach each other, for less than Slurm's timeout."""
     worker = cluster.workers[0]
     job = SteadyJob.start(cluster, watch, f"--nodelist={worker}")
     bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
@@ -25,14 +25,14 @@ def _network_cut(cluster: FaultCluster, watch: Watch) -> None:
     with cut_network(cluster, worker, cluster.controller):
         watch.injected(f"{worker} and the controller do not reach each other")
         watch.until("commands there fail", lambda: _answers(cluster, worker), wanted=False)
-        watch.noticed(f"squeue on {worker} fails; its job goes on")
+        watch.noticed(f"squeue on {worker} fails; its job continues")
         job.wait_until_it_writes()
         watch.until("sinfo shows it as before", lambda: cluster.is_busy(worker), wanted=True)
-    watch.mended("the network is whole again, before SlurmdTimeout was over")
+    watch.repaired("the network is restored before SlurmdTimeout")
     watch.until("commands there work", lambda: _answers(cluster, worker), wanted=True)
     watch.until("the node answers", lambda: cluster.is_busy(worker), wanted=True)
-    watch.until("the job was not touched", lambda: (job.state, job.restarts), ("RUNNING", 0))
-    watch.until("nothing of it is logged", lambda: log.says(_SILENT), wanted=False)
+    watch.until("the job was not affected", lambda: (job.state, job.restarts), ("RUNNING", 0))
+    watch.until("nothing about it is logged", lambda: log.says(_SILENT), wanted=False)
     watch.recovered(f"{worker} answers; its job was never disturbed")
     for each in (job, bystander):
         each.wait_until_it_writes()
@@ -43,12 +43,12 @@ _CUT_SECONDS = 10.0
 
 
 def _strike_briefly(cluster: FaultCluster, watch: Watch, nodes: Sequence[str]) -> None:
-    """Cut the last node of a job off from the controller for some seconds."""
+    """Disconnect the last node of a job from the controller for some seconds."""
     worker = nodes[-1]
     with cut_network(cluster, worker, cluster.controller):
         watch.injected(f"{worker} and the controller do not reach each other")
         watch.hold("the network is cut", min(_CUT_SECONDS, cluster.slurmd_timeout() / 3))
-    watch.mended("the network is whole again, before SlurmdTimeout was over")
+    watch.repaired("the network is restored before SlurmdTimeout")
 
 
 def _answers(cluster: FaultCluster, node: str) -> bool:
@@ -62,12 +62,12 @@ def _answers(cluster: FaultCluster, node: str) -> bool:
 
 NETWORK_CUT = Fault(
     name="network-cut",
-    title="The network between a worker and the controller is cut for a moment",
-    sees="Slurm's commands on that node fail. Its jobs go on, and `sinfo` shows it as before.",
-    logged="Nothing: slurmctld.log names a node (`Nodes ... not responding`) only when it has"
-    " waited for it in vain.",
-    recovers="Everything, by itself, if the network is back before SlurmdTimeout is over (300 s"
-    " unless you set it).",
+    title="The network between a worker and the controller is cut briefly",
+    sees="Slurm's commands on that node fail. Its jobs continue, and `sinfo` shows it as before.",
+    logged="Nothing: slurmctld.log names a node (`Nodes ... not responding`) only after waiting"
+    " for it without success.",
+    recovers="Automatically, if the network is back before SlurmdTimeout (300 s unless you set"
+    " it).",
     act=_network_cut,
     strike=_strike_briefly,
 )
@@ -78,26 +78,26 @@ _NO_CONTROLLER = "slurmd: waiting: the controller does not answer"
 
 
 def _network_lost(cluster: FaultCluster, watch: Watch) -> None:
-    """A worker and the controller do not reach each other for longer than Slurm waits."""
+    """A worker and the controller do not reach each other for longer than Slurm's timeout."""
     worker, before = cluster.workers[0], cluster.instances()[cluster.workers[0]]
     job = SteadyJob.start(cluster, watch, f"--nodelist={worker}")
     bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
     log = cluster.log(cluster.controller, SLURMCTLD_LOG)
     with cut_network(cluster, worker, cluster.controller):
         watch.injected(f"{worker} and the controller do not reach each other")
-        watch.until("Slurm gives the node up", lambda: job.restarts, 1)
-        watch.until("it says so", lambda: log.says(_GIVEN_UP.format(worker)), wanted=True)
-        watch.until("and why", lambda: log.says(job.requeued_from(worker)), wanted=True)
-        watch.noticed(f"{worker} is down, its job is back in the queue")
+        watch.until("Slurm requeues its job", lambda: job.restarts, 1)
+        watch.until("its log says so", lambda: log.says(_GIVEN_UP.format(worker)), wanted=True)
+        watch.until("and the reason", lambda: log.says(job.requeued_from(worker)), wanted=True)
+        watch.noticed(f"{worker} is down, its job is requeued")
         watch.until("it is replaced", lambda: cluster.has_successor(worker, before), wanted=True)
         watch.until(
-            "its successor waits",
+            "its replacement waits",
             lambda: cluster.scripts_said(worker, _NO_CONTROLLER),
             wanted=True,
         )
-        watch.noticed("the scripts of the node's successor wait for the controller")
+        watch.noticed("the scripts of the node's replacement wait for the controller")
         bystander.wait_until_it_writes()
-    watch.mended("the network is whole again")
+    watch.repaired("the network is restored")
     watch.until("the node is set up", lambda: cluster.is_set_up(worker), wanted=True)
     job.wait_until_it_runs()
     watch.recovered("the job runs there again")
@@ -106,27 +106,27 @@ def _network_lost(cluster: FaultCluster, watch: Watch) -> None:
 
 
 def _strike_for_long(cluster: FaultCluster, watch: Watch, nodes: Sequence[str]) -> None:
-    """Cut the last node of a job off from the controller until Slurm gives it up."""
+    """Disconnect the last node of a job from the controller until Slurm marks it down."""
     worker = nodes[-1]
     with cut_network(cluster, worker, cluster.controller):
         watch.injected(f"{worker} and the controller do not reach each other")
-        watch.until("Slurm gives the node up", lambda: cluster.is_down(worker), wanted=True)
+        watch.until("Slurm marks it down", lambda: cluster.is_down(worker), wanted=True)
         watch.noticed(f"sinfo shows {worker} as down")
-    watch.mended("the network is whole again")
+    watch.repaired("the network is restored")
 
 
 NETWORK_LOST = Fault(
     name="network-lost",
-    title="The network between a worker and the controller is cut for long, then healed",
+    title="The network between a worker and the controller is cut for long, then restored",
     sees="After SlurmdTimeout (300 s unless you set it) the node is `down*`, `Not responding`, and"
-    " its jobs are back in the queue. Jobs on other nodes notice nothing.",
+    " its jobs are requeued. Jobs on other nodes are not affected.",
     logged="slurmctld.log: `Nodes ... not responding, setting DOWN` and `requeue job ... due to"
-    " failure of node ...`; the stream of the new"
-    " instance in CloudWatch Logs: `slurmd: waiting: the controller does not answer at ...`.",
-    recovers="HyperPod replaces the node where NodeRecovery is Automatic, and the new one joins"
-    " when the network is back. Where it does not, the node returns by itself, but slurmctld looks"
-    " at nodes that are down only every 20th of its pings (of a third of SlurmdTimeout each);"
-    " `scontrol update nodename=... state=resume` returns it at once.",
+    " failure of node ...`; the new instance's stream in CloudWatch Logs: `slurmd: waiting: the"
+    " controller does not answer at ...`.",
+    recovers="HyperPod replaces the node if NodeRecovery is Automatic, and the new one joins once"
+    " the network is back. Otherwise the node returns automatically, but slurmctld checks down"
+    " nodes only at every 20th of its pings (at intervals of a third of SlurmdTimeout); `scontrol"
+    " update nodename=... state=resume` returns it at once.",
     act=_network_lost,
     strike=_strike_for_long,
     need=Need.CUSTOMER,
@@ -135,7 +135,7 @@ NETWORK_LOST = Fault(
 
 _NO_FILE_SYSTEM = "mount_fsx: waiting: "
 _UNRESOLVED = "Can't parse NID"
-"""What Lustre's mount says for a server whose name does not resolve."""
+"""The error of Lustre's mount for a server whose name does not resolve."""
 
 _SERVERS = "/run/machine/file-systems/lustre"
 _FORGET = f"cp -p /etc/hosts /run/hosts && : >/etc/hosts && mount -t tmpfs none {_SERVERS}"
@@ -146,7 +146,7 @@ if mountpoint --quiet {_SERVERS}; then umount {_SERVERS}; fi
 
 
 def _names_gone(cluster: FaultCluster, watch: Watch) -> None:
-    """No name resolves for a while, as when the resolver is restarted."""
+    """No name resolves for a while, as when the resolver restarts."""
     worker, other = cluster.workers[:2]
     running = SteadyJob.start(cluster, watch, f"--nodelist={other}")
     with _no_names(cluster) as remember:
@@ -155,21 +155,21 @@ def _names_gone(cluster: FaultCluster, watch: Watch) -> None:
         log = cluster.log(worker, PROVISIONING_LOG)
         with scripts_run(cluster, worker) as run:
             watch.until("the scripts wait", lambda: log.says(_NO_FILE_SYSTEM), wanted=True)
-            watch.until("they say why", lambda: log.says(_UNRESOLVED), wanted=True)
+            watch.until("they log why", lambda: log.says(_UNRESOLVED), wanted=True)
             watch.noticed("the scripts on a node without its file system wait")
             running.wait_until_it_writes()
             running.finish()
             SteadyJob.start(cluster, watch, f"--nodelist={other}").finish()
             remember()
-            watch.mended("names resolve again")
+            watch.repaired("names resolve again")
             run.require_success(watch)
-    watch.recovered("the scripts went on from where they were")
+    watch.recovered("the scripts continued where they were")
     SteadyJob.start(cluster, watch, f"--nodelist={worker}").finish()
 
 
 @contextmanager
 def _no_names(cluster: FaultCluster) -> Iterator[Callable[[], None]]:
-    """Let no node resolve a name until what this gives is called, or the block ends."""
+    """Block name resolution on all nodes until the yielded function is called or the block ends."""
     with ExitStack() as undo:
         for node in map(cluster.root, cluster.nodes):
             undo.callback(node.run, ["sh", "-c", _REMEMBER])
@@ -179,12 +179,12 @@ def _no_names(cluster: FaultCluster) -> Iterator[Callable[[], None]]:
 
 NAMES_GONE = Fault(
     name="names-gone",
-    title="DNS is restarted in the middle",
-    sees="Nothing on a cluster in service: Slurm's nodes know each other by address, and what is"
-    " mounted stays. A node whose scripts run then takes longer.",
+    title="DNS restarts while scripts run",
+    sees="Nothing on a cluster in service: Slurm's nodes know each other by address, and mounts"
+    " stay. A node whose scripts are running takes longer.",
     logged="/var/log/provision/provisioning.log on the node: `mount_fsx: waiting: ... Can't parse"
-    " NID`; of a new node, its stream in CloudWatch Logs, too.",
-    recovers="The scripts try again until names resolve, then go on from where they were.",
+    " NID`; for a new node, also its stream in CloudWatch Logs.",
+    recovers="The scripts retry until names resolve, then continue where they were.",
     act=_names_gone,
     need=Need.CUSTOMER,
 )

@@ -1,4 +1,4 @@
-"""Faults of one process of a training on several nodes: all others wait for it, and nobody ends."""
+"""Faults of one process of a multi-node training: all others wait for it, and the job hangs."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ for pid in ${ranks:-$steps}; do
     case $(readlink /proc/$pid/exe) in */python*) echo $pid; break ;; esac
 done
 """
-"""Prints the first process of a training on a node, as `slurmpod_watch/node.py` finds it."""
+"""Prints the training's first process on a node, found as in `slurmpod_watch/node.py`."""
 
 _CRAWL = "while :; do kill -STOP {0}; sleep 2.8; kill -CONT {0}; sleep 0.2; done"
 _UNIT = "fault-crawl"
 
 
 class WatchedTraining(SteadyJob):
-    """A training on both workers that its watcher starts again when it hangs."""
+    """A training on both workers that its watcher restarts when it hangs."""
 
     @classmethod
     def script(cls, cluster: FaultCluster, folder: Path) -> str:
-        """Put the training and its watcher there."""
+        """Write the training and its watcher to the folder."""
         files = {**watcher_files(), PROGRAM.name: PROGRAM.read_bytes()}
         cluster.user.run(["mkdir", str(folder / "slurmpod_watch")])
         for name, content in files.items():
@@ -55,7 +55,7 @@ class WatchedTraining(SteadyJob):
         return _SCRIPT.format(folder=folder)
 
     def _lost_lines(self, lines: Sequence[str]) -> Iterator[str]:
-        """A life goes on behind a checkpoint: no step may be missing."""
+        """Yield missing steps: each restart resumes from a checkpoint, so none may be missing."""
         steps = [int(found[1]) for line in lines if (found := _STEP.match(line))]
         goes_on = two_ranks.SAVE_EVERY
         if any(after != before + 1 and after % goes_on != 1 for before, after in pairwise(steps)):
@@ -63,7 +63,7 @@ class WatchedTraining(SteadyJob):
 
 
 def rank_on(cluster: FaultCluster, node: str) -> str:
-    """Return the process of a training on a node; raises FaultFailed where there is none."""
+    """Return the pid of a training's process on a node; raises FaultFailed if there is none."""
     found = cluster.root(node).run(["bash", "-c", _RANK])
     if not found:
         raise FaultFailed(f"no Python of a job's step runs on {node}")
@@ -71,7 +71,7 @@ def rank_on(cluster: FaultCluster, node: str) -> str:
 
 
 def _loader_on(cluster: FaultCluster, node: str) -> str:
-    """Return a process that the training there has started, such as one that loads its data."""
+    """Return a child process of the training there, such as one that loads its data."""
     rank = rank_on(cluster, node)
     found = cluster.root(node).run(["sh", "-c", f"pgrep --parent {rank} || true"]).split()
     if not found:
@@ -81,7 +81,7 @@ def _loader_on(cluster: FaultCluster, node: str) -> str:
 
 @contextmanager
 def _crawling(cluster: FaultCluster, node: str) -> Iterator[None]:
-    """Let the process of a training run for less than a tenth of the time, within the block."""
+    """Give the process of a training less than a tenth of the time while the block runs."""
     root, rank = cluster.root(node), rank_on(cluster, node)
     root.run(["systemd-run", f"--unit={_UNIT}", "sh", "-c", _CRAWL.format(rank)])
     try:
@@ -94,15 +94,15 @@ def _crawling(cluster: FaultCluster, node: str) -> Iterator[None]:
 def _hangs(
     find: Callable[[FaultCluster, str], str], what: str, cluster: FaultCluster, watch: Watch
 ) -> None:
-    """A process stops: the watcher names its rank and node, and starts the training again."""
+    """A process stops: the watcher names its rank and node, and restarts the training."""
     job = WatchedTraining.start(cluster, watch, "--nodes=2", "--exclusive")
     node = cluster.nodes_of(job.id)[-1]
     _wait_for_steps(job, watch)
     _strike(find, what, cluster, watch, (node,))
-    watch.until("the job says so", lambda: f"rank 1 on {node} " in job.comment, wanted=True)
+    watch.until("its comment says so", lambda: f"rank 1 on {node} " in job.comment, wanted=True)
     watch.noticed(job.comment.partition(" hang: ")[2])
-    watch.until("it goes on", lambda: " over: " in job.comment, wanted=True)
-    watch.recovered("the training goes on from its checkpoint, in the same job")
+    watch.until("it continues", lambda: " over: " in job.comment, wanted=True)
+    watch.recovered("the training resumed from its checkpoint, in the same job")
     job.wait_until_it_writes()
     job.finish()
 
@@ -120,17 +120,17 @@ def _strike(
 
 
 def _crawls(cluster: FaultCluster, watch: Watch) -> None:
-    """A process becomes slow, and with it all: the watcher names its rank and node."""
+    """A process becomes slow, and so do all others: the watcher names its rank and node."""
     job = WatchedTraining.start(cluster, watch, "--nodes=2", "--exclusive")
     node = cluster.nodes_of(job.id)[-1]
     _wait_for_steps(job, watch)
     with _crawling(cluster, node):
         watch.injected(f"the training on {node} gets less than a tenth of its time")
-        watch.until("the job says so", lambda: f"rank 1 on {node} " in job.comment, wanted=True)
+        watch.until("its comment says so", lambda: f"rank 1 on {node} " in job.comment, wanted=True)
         watch.noticed(job.comment.partition(" crawl: ")[2])
-    watch.mended("it gets all of its time")
+    watch.repaired("it gets all of its time")
     job.wait_until_it_writes()
-    watch.recovered("the training goes on as before")
+    watch.recovered("the training continues as before")
     job.finish()
 
 
@@ -138,11 +138,11 @@ def _crawl_for_a_while(cluster: FaultCluster, watch: Watch, nodes: Sequence[str]
     with _crawling(cluster, nodes[-1]):
         watch.injected(f"the training on {nodes[-1]} gets less than a tenth of its time")
         watch.hold("it crawls", STRIKE_SECONDS)
-    watch.mended("it gets all of its time")
+    watch.repaired("it gets all of its time")
 
 
 def _wait_for_steps(job: SteadyJob, watch: Watch) -> None:
-    """Wait until the watcher knows what is usual."""
+    """Wait until the watcher knows the usual pace."""
     for _ in range(12):
         watch.hold("the training has its usual pace", 1.0)
         job.wait_until_it_writes()
@@ -150,15 +150,15 @@ def _wait_for_steps(job: SteadyJob, watch: Watch) -> None:
 
 _SEES = (
     "The training prints no more steps; squeue shows the job as running. After the time of ten"
-    " usual steps, and 5 minutes at least, its output says `slurmpod-watch: hang:`, with"
+    " usual steps, and at least 5 minutes, its output says `slurmpod-watch: hang:`, with"
 )
 _LOGGED = (
-    "The output and the comment of the job (`squeue --format=%k`), and `slurmpod why`. The folder"
-    " `slurmpod_watch-JOB` has what every rank did."
+    "The job's output and comment (`squeue --format=%k`), and `slurmpod why`. The folder"
+    " `slurmpod_watch-JOB` has the state of every rank."
 )
 _RECOVERS = (
-    "With `--watch restart` the watcher ends the step and starts it again, and the training goes on"
-    " from its last checkpoint; with `requeue` perhaps on other nodes. Else a person does."
+    "With `--watch restart` the watcher ends the step and starts it again, and the training resumes"
+    " from its last checkpoint; with `requeue` possibly on other nodes. Otherwise a user does so."
 )
 
 RANK_HANGS = Fault(
@@ -174,21 +174,21 @@ RANK_HANGS = Fault(
 RANK_CRAWLS = Fault(
     name="rank-crawls",
     title="A process of a training on two nodes becomes slow",
-    sees="All steps take longer, as all ranks wait for the slow one. Where ten of them took thrice"
-    " their usual time, its output says `slurmpod-watch: crawl:`, with the rank, its node and its"
-    " process.",
+    sees="All steps take longer, as all ranks wait for the slow one. If ten of them took three"
+    " times their usual duration, its output says `slurmpod-watch: crawl:`, with the rank, its"
+    " node and its process.",
     logged=_LOGGED,
-    recovers="Nothing is started again: a person has to see what takes the time of that node.",
+    recovers="Nothing is restarted: a user has to find out what takes the CPU time of that node.",
     act=_crawls,
     strike=_crawl_for_a_while,
 )
 
 LOADER_STALLS = Fault(
     name="loader-stalls",
-    title="What loads the data of a training stops",
+    title="A training's data loader stops",
     sees=f"{_SEES} the rank that waits for its data, and the process that it waits for.",
     logged=_LOGGED,
     recovers=_RECOVERS,
-    act=partial(_hangs, _loader_on, "what loads the data"),
-    strike=partial(_strike, _loader_on, "what loads the data"),
+    act=partial(_hangs, _loader_on, "the data loader"),
+    strike=partial(_strike, _loader_on, "the data loader"),
 )

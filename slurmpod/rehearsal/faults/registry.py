@@ -1,4 +1,4 @@
-"""All faults, which of them a user asks for, and what an environment lacks to suffer them."""
+"""All faults, the ones a user selects, and what an environment lacks for them."""
 
 from __future__ import annotations
 
@@ -57,38 +57,38 @@ FAULTS = (
     ranks.RANK_CRAWLS,
     ranks.LOADER_STALLS,
 )
-"""All of them, in the order of running and describing."""
+"""All faults, in the order in which they run and are documented."""
 
 ALL = "all"
 NAMES = (ALL, *(fault.name for fault in FAULTS))
-STRIKES_TEXT = "these can be done: " + ", ".join(fault.name for fault in FAULTS if fault.strike)
-"""Which faults can be done to whatever runs."""
+STRIKES_TEXT = "faults for running jobs: " + ", ".join(
+    fault.name for fault in FAULTS if fault.strike
+)
+"""The faults that can strike any workload."""
 
 WORKERS = 2
-"""One to suffer, one whose jobs go on."""
+"""One for the fault, one whose jobs continue."""
 
 
 def chosen(names: Sequence[str]) -> tuple[Fault, ...]:
-    """Return the faults of these names, each once and in the order in which all would run."""
+    """Return the faults with these names, each once, in the order of all faults."""
     return tuple(fault for fault in FAULTS if ALL in names or fault.name in names)
 
 
 def unmet_needs(resolved: Resolved, faults: Sequence[Fault]) -> tuple[str, ...]:
-    """Say what an environment lacks for faults to be tried on its cluster; empty if nothing."""
+    """Return what an environment lacks for these faults; empty if nothing."""
     lifecycle, workers = resolved.lifecycle, workers_of(resolved)
     wanted = {
-        "our own scripts have to run (lifecycle.mode: customer or extended)": lifecycle.mode
+        "slurmpod's own scripts must run (lifecycle.mode: customer or extended)": lifecycle.mode
         != "managed"
         and lifecycle.own_scripts is None,
         f"a worker group needs a count of {WORKERS} or more": workers.count >= WORKERS,
-        "users need a file system that they share (storage.lustre, a new one)": bool(
-            resolved.lustre
-        )
+        "users need a shared file system (storage.lustre, a new one)": bool(resolved.lustre)
         and shared_folder(resolved) is not None,
         "jobs need records (slurm.accounting: true, with a database on the controller)": (
             resolved.slurm.accounting and resolved.database is None
         ),
-        "HyperPod has to replace faulty nodes (cluster.node_recovery: Automatic)": (
+        "HyperPod must replace faulty nodes (cluster.node_recovery: Automatic)": (
             resolved.environment.cluster.node_recovery == "Automatic"
         ),
     }
@@ -98,7 +98,7 @@ def unmet_needs(resolved: Resolved, faults: Sequence[Fault]) -> tuple[str, ...]:
 
 
 def impossible(resolved: Resolved, faults: Sequence[Fault]) -> Mapping[str, tuple[str, ...]]:
-    """Return faults that an environment's cluster cannot suffer by what it lacks for them."""
+    """Return the faults that an environment's cluster does not support, by what it lacks."""
     unmet = [need for need, is_met in _MET.items() if not is_met(resolved)]
     named = {need.value: tuple(x.name for x in faults if x.need is need) for need in unmet}
     return {text: names for text, names in named.items() if names}
@@ -129,7 +129,7 @@ def fault_cluster(
     entrance: str,
     shortage: Shortage,
 ) -> FaultCluster:
-    """Return the cluster of an environment that lacks nothing, as faults need it."""
+    """Return the cluster of an environment that lacks nothing, with the interface faults use."""
     workers, shared = workers_of(resolved), shared_folder(resolved)
     assert shared is not None  # noqa: S101  # `unmet_needs` has looked
     assert workers.partition is not None  # noqa: S101  # every worker group has one

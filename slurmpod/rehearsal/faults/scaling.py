@@ -1,4 +1,4 @@
-"""Another number of workers, as somebody asks for it during a fault."""
+"""Changes of the number of workers during a fault."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from slurmpod.rehearsal.faults.cluster import FaultCluster
 from slurmpod.rehearsal.faults.watch import Watch
 
 SCALING_SECONDS = 300.0
-"""How long it may take."""
+"""The time limit for an update."""
 
 _SAME = (
     "InstanceGroupName",
@@ -23,13 +23,13 @@ _SAME = (
     "SlurmConfig",
     "TrainingPlanArn",
 )
-"""What DescribeCluster and UpdateCluster call by the same name."""
+"""Fields with the same name in DescribeCluster and UpdateCluster."""
 
 
 def scale(cluster: FaultCluster, watch: Watch, count: int) -> None:
-    """Ask for so many nodes in the group of the first worker, by UpdateCluster.
+    """Set the number of nodes in the first worker's group, by UpdateCluster.
 
-    HyperPod refuses it while the cluster is being updated.
+    HyperPod rejects it while the cluster is being updated.
     """
     watch.until("an update may begin", cluster.status, "InService", seconds=SCALING_SECONDS)
     sagemaker: Any = cluster.aws.sagemaker
@@ -46,6 +46,6 @@ def scale(cluster: FaultCluster, watch: Watch, count: int) -> None:
 
 
 def group_and_count(cluster: FaultCluster) -> tuple[str, int]:
-    """Return the group of all workers, and how many nodes it is to have."""
+    """Return the group of all workers, and its requested number of nodes."""
     group = cluster.group_of(cluster.workers[0])
     return group["InstanceGroupName"], group["TargetCount"]

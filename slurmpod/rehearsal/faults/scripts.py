@@ -1,7 +1,7 @@
-"""Faults around the lifecycle scripts: apt's lock, S3 away, and runs that meet each other.
+"""Faults around the lifecycle scripts: apt's lock, S3 unavailable, and simultaneous runs.
 
-By default nodes need no package, so the faults around packages bring one of their own, which is
-empty. It is mirrored in the cluster's bucket and installed by the lifecycle's code.
+By default nodes need no package, so the faults around packages provide one, which is empty. It is
+mirrored in the cluster's bucket and installed by the lifecycle's code.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ node = dataclasses.replace(identify.node, settings=dataclasses.replace(settings,
 (result,) = Runner(300).run([Package()])
 print("OK: " if result.state is State.DONE else "FAILED: ", result.detail)
 """
-"""The part of the scripts that installs what an environment pins, with a package of our choice."""
+"""The part of the scripts that installs an environment's pinned packages, with our package."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Package:
 
     @contextmanager
     def installation(self) -> Iterator[ScriptsRun]:
-        """Install it as the scripts do, in the background."""
+        """Install it in the background, as the scripts do."""
         program = ("python3", "-uc", _INSTALL, PACKAGE_NAME, self.sha256, self.mirror)
         with scripts_run(self.cluster, self.node, *program) as run:
             yield run
@@ -88,7 +88,7 @@ class Package:
 
 @contextmanager
 def mirrored_package(cluster: FaultCluster, node: str) -> Iterator[Package]:
-    """Put the package beside the cluster's scripts; take it away, from the node, too."""
+    """Put the package next to the cluster's scripts; remove it at the end, also from the node."""
     content = base64.b64decode(cluster.root(node).run(["sh", "-c", _BUILD]))
     place = place_of(cluster, node, f"{PACKAGE_NAME}.deb")
     mirror = f"s3://{place['Bucket']}/{place['Key']}"
@@ -126,23 +126,23 @@ def _s3_away(cluster: FaultCluster, watch: Watch) -> None:
             scripts.require_success(watch)
         with package.installation() as run:
             watch.until("it waits", lambda: _UNREACHABLE in run.printed(), wanted=True)
-            watch.noticed("the scripts themselves end well; a step that needs S3 waits")
+            watch.noticed("the scripts themselves succeed; a step that needs S3 waits")
             with _refused(cluster, worker):
                 root.run([*_ROUTE, "del", *_NO_WAY])
                 watch.until("it waits", lambda: _REFUSED in run.printed(), wanted=True)
-                watch.noticed("S3 can be reached and refuses; the step still waits")
+                watch.noticed("S3 is reachable and refuses; the step still waits")
                 lose(cluster, worker, GATEWAY_ADDRESS)
             connecting = ["ss", "-Htn", "state", "syn-sent", "dst", GATEWAY_ADDRESS]
             watch.until("S3 is slow", lambda: root.run(connecting) != "", wanted=True)
             find(cluster, worker, GATEWAY_ADDRESS)
-            watch.mended("S3 answers")
+            watch.repaired("S3 answers")
             run.require_success(watch)
     watch.recovered("the step has installed its package")
 
 
 @contextmanager
 def _reachable_afterwards(cluster: FaultCluster, node: str) -> Iterator[None]:
-    """Let a node reach S3 when the block ends, whatever was done to its way there."""
+    """Restore a node's path to S3 when the block ends."""
     try:
         yield
     finally:
@@ -151,7 +151,7 @@ def _reachable_afterwards(cluster: FaultCluster, node: str) -> Iterator[None]:
 
 @contextmanager
 def _refused(cluster: FaultCluster, node: str) -> Iterator[None]:
-    """Let S3 refuse what the nodes of a group ask it for."""
+    """Let S3 refuse the requests of a group's nodes."""
     role = str(cluster.group_of(node)["ExecutionRole"]).rpartition("/")[2]
     named = {"RoleName": role, "PolicyName": "fault"}
     iam = cluster.aws.iam
@@ -166,12 +166,12 @@ def _refused(cluster: FaultCluster, node: str) -> Iterator[None]:
 S3_AWAY = Fault(
     name="s3-away",
     title="S3 is unreachable, refuses or is slow while scripts run",
-    sees="Nothing by default: our steps fetch nothing from S3. A node with a package to fetch takes"
-    " longer. (HyperPod itself fetches the scripts: a node that cannot get them fails.)",
-    logged="What the scripts print, of a new node its stream in CloudWatch Logs: the step waits,"
-    " with the words of the AWS CLI (`Could not connect to the endpoint URL`, `Forbidden`).",
-    recovers="The step tries again until its time is over. A checksum that is not the pinned one"
-    " ends the scripts at once.",
+    sees="Nothing by default: our steps fetch nothing from S3. A node with a package to fetch"
+    " takes longer. (HyperPod itself fetches the scripts: a node that cannot get them fails.)",
+    logged="The scripts' output, for a new node its stream in CloudWatch Logs: the step waits,"
+    " with the AWS CLI's error (`Could not connect to the endpoint URL`, `Forbidden`).",
+    recovers="The step retries until its time limit. A checksum other than the pinned one fails"
+    " the scripts at once.",
     act=_s3_away,
 )
 
@@ -200,10 +200,10 @@ def _apt_locked(cluster: FaultCluster, watch: Watch) -> None:
             with package.installation() as run:
                 waiting = ["pgrep", "--count", "--full", "apt-get.*install"]
                 watch.until("apt-get waits for it", lambda: root.run(waiting), "1")
-                watch.until("it says nothing", lambda: "waiting" in run.printed(), wanted=False)
+                watch.until("it prints nothing", lambda: "waiting" in run.printed(), wanted=False)
                 watch.noticed("the step is busy; apt-get waits for the lock")
                 root.run(_RELEASE)
-                watch.mended("the other installation has ended")
+                watch.repaired("the other installation has ended")
                 run.require_success(watch)
         finally:
             root.run(_RELEASE)
@@ -217,10 +217,9 @@ APT_LOCKED = Fault(
     title="Another installation holds apt's lock",
     sees="Nothing by default: our steps install nothing that the image has. A node with a package"
     " to install takes longer; unattended upgrades hold the lock for minutes on new nodes.",
-    logged="The step says nothing while apt-get waits; when that gives up after four minutes, the"
-    " node's stream in CloudWatch Logs has apt's own words, with the process that holds the lock.",
-    recovers="apt-get goes on when the lock is free; the step is tried again if that takes too"
-    " long.",
+    logged="The step prints nothing while apt-get waits; when that gives up after four minutes,"
+    " the node's stream in CloudWatch Logs has apt's error, with the process that holds the lock.",
+    recovers="apt-get continues when the lock is free; the step is retried if that takes too long.",
     act=_apt_locked,
 )
 
@@ -229,11 +228,11 @@ _CHANGED = "find /etc /opt/slurm/etc -xdev -newer /run/before -type f"
 
 
 _ALWAYS_DONE = {"identify", "self_check"}
-"""Steps that only look: there is nothing for them to find done."""
+"""Steps that only check: they are never already done."""
 
 
 def _scripts_twice(cluster: FaultCluster, watch: Watch) -> None:
-    """The scripts are run again on nodes with a job: once, then twice at the same time."""
+    """Run the scripts again on nodes with a job: once, then twice at the same time."""
     for node in (cluster.workers[0], cluster.controller):
         _run_again(cluster, watch, node)
 
@@ -248,11 +247,11 @@ def _run_again(cluster: FaultCluster, watch: Watch, node: str) -> None:
     with scripts_run(cluster, node) as one, scripts_run(cluster, node) as other:
         for run in (one, other):
             run.require_success(watch)
-    watch.until("all was already done", lambda: _done_again(log), _ALWAYS_DONE)
+    watch.until("everything was already done", lambda: _done_again(log), _ALWAYS_DONE)
     watch.until("no file was changed", lambda: root.run(["sh", "-c", _CHANGED]), "")
-    watch.until("the job runs on", lambda: job.state, "RUNNING")
+    watch.until("the job still runs", lambda: job.state, "RUNNING")
     job.wait_until_it_writes()
-    watch.recovered("all runs ended well, no file was changed, the job was not disturbed")
+    watch.recovered("all runs succeeded, no file was changed, the job was not disturbed")
     job.finish()
 
 
@@ -261,21 +260,21 @@ def _strike_with_scripts(cluster: FaultCluster, watch: Watch, nodes: Sequence[st
     with scripts_run(cluster, nodes[-1]) as run:
         watch.injected(f"the scripts run again on {nodes[-1]}")
         run.require_success(watch)
-    watch.mended("the scripts ended well")
+    watch.repaired("the scripts succeeded")
 
 
 def _done_again(log: NodeLog) -> set[str]:
-    """Return the steps that did not find themselves done in one of the runs."""
+    """Return the steps that were not already done in one of the runs."""
     return set(re.findall(r"^\S+ (\w+): (?!already done)", log.new(), re.MULTILINE))
 
 
 SCRIPTS_TWICE = Fault(
     name="scripts-twice",
     title="The scripts are run twice on one node",
-    sees="Nothing: steps find themselves done, no configuration file changes, jobs go on.",
-    logged="/var/log/provision/provisioning.log on the node: `already done` for every step"
-    " that changes anything.",
-    recovers="There is nothing to recover, also when two runs meet each other.",
+    sees="Nothing: steps are already done, no configuration file changes, jobs continue.",
+    logged="/var/log/provision/provisioning.log on the node: `already done` for every step that"
+    " changes anything.",
+    recovers="There is nothing to recover, even if two runs overlap.",
     act=_scripts_twice,
     strike=_strike_with_scripts,
 )

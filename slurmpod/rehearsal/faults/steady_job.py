@@ -1,6 +1,6 @@
-"""A job whose losses show: it writes numbered lines until it is told to end.
+"""A job that shows losses: it writes numbered lines until it is asked to end.
 
-It never ends by the clock, so a slow computer changes nothing.
+It does not end by the clock, so that slow computers change nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ echo end
 
 @dataclass(frozen=True)
 class SteadyJob:
-    """One job of a user; `folder` has its output, and the flag that lets it end."""
+    """A user's job; `folder` has its output, and the flag that ends it."""
 
     cluster: FaultCluster
     watch: Watch
@@ -41,7 +41,7 @@ class SteadyJob:
 
     @classmethod
     def submit(cls, cluster: FaultCluster, watch: Watch, *options: str) -> Self:
-        """Submit the job with more options of sbatch; it is watched from then on."""
+        """Submit the job with additional options of sbatch; it is watched from then on."""
         folder = cluster.home / f"fault-{secrets.token_hex(3)}"
         cluster.user.run(["mkdir", str(folder)])
         common = [f"--partition={cluster.partition}", f"--output={folder}/out"]
@@ -55,7 +55,7 @@ class SteadyJob:
 
     @classmethod
     def script(cls, cluster: FaultCluster, folder: Path) -> str:
-        """Return its batch script, whose files are in the folder by then."""
+        """Return its batch script, after writing any other files to the folder."""
         del cluster
         return _SCRIPT.format(flag=folder / "end")
 
@@ -68,61 +68,61 @@ class SteadyJob:
 
     @property
     def state(self) -> str:
-        """What slurmctld says: RUNNING, PENDING, COMPLETED..."""
+        """The job's state in slurmctld: RUNNING, PENDING, COMPLETED..."""
         return self._shows("JobState")
 
     @property
     def reason(self) -> str:
-        """Why it waits, or ended, as Slurm has it."""
+        """Slurm's reason why the job waits or ended."""
         return self._shows("Reason")
 
     @property
     def restarts(self) -> int:
-        """How often Slurm began it anew."""
+        """The number of restarts by Slurm."""
         return int(self._shows("Restarts"))
 
     @property
     def comment(self) -> str:
-        """What its user or its watcher wrote to it."""
+        """The job's comment, written by its user or its watcher."""
         return self.cluster.user.run(["squeue", "--noheader", "--format=%k", f"--jobs={self.id}"])
 
     def requeued_from(self, node: str) -> str:
-        """Return what slurmctld.log says when Slurm begins it anew because it lost a node."""
+        """Return slurmctld.log's line when Slurm requeues the job because it lost a node."""
         return f"requeue job JobId={self.id} due to failure of node {node}"
 
     def wait_until_it_writes(self) -> None:
-        """Wait for a line more than now."""
+        """Wait for one more line of output."""
         before = len(self._lines())
         grown = f"job {self.id} writes"
         self.watch.until(grown, lambda: len(self._lines()) > before, wanted=True)
 
     def wait_until_it_runs(self) -> None:
-        """Wait until it runs, without the two minutes that Slurm lets a requeued job wait."""
+        """Wait until it runs, without Slurm's two-minute delay for requeued jobs."""
         self.watch.until(f"job {self.id} runs", self._hurried_state, "RUNNING")
         self.wait_until_it_writes()
 
     def _hurried_state(self) -> str:
         if self.state == "PENDING" and not self._may_be_ended():
-            with contextlib.suppress(CommandFailed):  # it has just begun
+            with contextlib.suppress(CommandFailed):  # it has just started
                 self.cluster.user.run(["scontrol", "update", f"jobid={self.id}", "starttime=now"])
         return self.state
 
     def _may_be_ended(self) -> bool:
-        """Whether a message that was meant for its last run can still reach the next one."""
+        """Return whether a message for its last run can still reach the next one."""
         printed = self.cluster.user.run([slurmctld_log.MESSAGES_COMMAND])
         return slurmctld_log.messages_are_under_way(printed)
 
     def finish(self) -> None:
-        """Let it end, and wait until Slurm says that it ended well."""
+        """Let it end, and wait until Slurm reports that it completed."""
         self.cluster.user.run(["touch", str(self.folder / "end")])
         self.watch.until(f"job {self.id} ends well", lambda: self.state, "COMPLETED")
 
     def cancel(self) -> None:
-        """Take it out of the way."""
+        """Cancel the job."""
         self.cluster.user.run(["scancel", self.id])
 
     def losses(self) -> Iterator[str]:
-        """Yield what is missing of its output or its record."""
+        """Yield what is missing from its output or its record."""
         lines = self._lines()
         if lines[-1:] != ["end"]:
             yield f"job {self.id}: the end of its output"
@@ -138,7 +138,7 @@ class SteadyJob:
                 yield f"job {self.id}: lines of its output"
 
     def _recorded_states(self) -> list[str]:
-        """Return the state in its record, once it is final; one that stays late is a loss."""
+        """Return the state in its record, once it is final; a late record counts as a loss."""
 
         def states() -> list[str]:
             return recorded_states(self.cluster.user, f"--jobs={self.id}")

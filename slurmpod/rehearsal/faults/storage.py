@@ -1,4 +1,4 @@
-"""Faults of file systems: late or full ones, shared or on a root disk."""
+"""File system faults: late or full ones, shared or on a root disk."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from slurmpod.rehearsal.shell import CommandFailed
 
 _WAITS = "mount_fsx: waiting: "
 _SAYS = "Is the MGS specification correct?"
-"""What Lustre's mount says for a file system that the server does not know, or not yet."""
+"""The error of Lustre's mount for a file system that the server does not know (yet)."""
 
 
 def _file_system_late(cluster: FaultCluster, watch: Watch) -> None:
-    """A node is replaced while FSx for Lustre does not let it mount."""
+    """A node is replaced while FSx for Lustre cannot be mounted."""
     worker = cluster.workers[0]
     bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
     before = cluster.instances()[worker]
@@ -35,13 +35,13 @@ def _file_system_late(cluster: FaultCluster, watch: Watch) -> None:
         watch.injected(f"{worker} is replaced, and the file system cannot be mounted")
         watch.until("it is replaced", lambda: cluster.has_successor(worker, before), wanted=True)
         watch.until("the scripts wait", lambda: cluster.scripts_said(worker, _WAITS), wanted=True)
-        watch.until("they say why", lambda: cluster.scripts_said(worker, _SAYS), wanted=True)
-        watch.noticed("the scripts of the new node wait, and say for what")
+        watch.until("they log why", lambda: cluster.scripts_said(worker, _SAYS), wanted=True)
+        watch.noticed("the scripts of the new node wait, and log the reason")
         bystander.wait_until_it_writes()
-    watch.mended("the file system can be mounted")
-    watch.until("the scripts end well", lambda: cluster.is_set_up(worker), wanted=True)
+    watch.repaired("the file system can be mounted")
+    watch.until("the scripts succeed", lambda: cluster.is_set_up(worker), wanted=True)
     watch.until("the node is in service", lambda: cluster.state(worker), "idle")
-    watch.recovered(f"{worker} mounted it and takes jobs")
+    watch.recovered(f"{worker} mounted it and accepts jobs")
     bystander.finish()
 
 
@@ -49,12 +49,12 @@ FILE_SYSTEM_LATE = Fault(
     name="file-system-late",
     title="FSx cannot be mounted at first",
     sees="A new node stays `Pending` for longer than others, and `down*` in sinfo. Nodes that have"
-    " mounted it go on.",
-    logged="The node's stream in CloudWatch Logs: `mount_fsx: waiting: ...` with what mount said,"
-    " once for each reason. Should the time of the step run out, the last line names the step, the"
-    " reason and what to check.",
-    recovers="The scripts try again, with growing pauses that differ from node to node, until the"
-    " time of the step is over; the node then joins by itself.",
+    " mounted it continue.",
+    logged="The node's stream in CloudWatch Logs: `mount_fsx: waiting: ...` with mount's error,"
+    " once for each reason. If the step times out, the last line names the step, the reason and"
+    " what to check.",
+    recovers="The scripts retry, with growing pauses that differ from node to node, until the"
+    " step's time limit; the node then joins automatically.",
     act=_file_system_late,
     need=Need.CUSTOMER,
 )
@@ -64,7 +64,7 @@ _NO_SPACE = "No space left on device"
 _NAME = "full"
 _JOB = "fault-writes"
 SEEN_AT = f"/run/machine/file-systems/{_NAME}"
-"""Where all nodes see what is mounted for them in the sandbox."""
+"""The folder in which all nodes see what the sandbox mounts for them."""
 
 _UNCOVER = f"""
 source=$(findmnt --noheadings --output=SOURCE --mountpoint "$1" | tail -n 1)
@@ -77,31 +77,31 @@ _WRITES = "head -c 65536 /dev/zero >{0}/checkpoint.$SLURM_JOB_ID"
 
 
 def _file_system_full(cluster: FaultCluster, watch: Watch) -> None:
-    """FSx has no space left: a job that writes fails, and the cluster stays as it is.
+    """FSx has no space left: a job that writes fails, and the cluster is otherwise unchanged.
 
-    A small file system takes the place of the one that all nodes have mounted, and is filled up.
+    A small file system replaces the one that all nodes have mounted, and is filled up.
     """
     worker, root = cluster.workers[0], cluster.root(cluster.login)
     with _small_file_system(cluster):
         root.run(["sh", "-c", _FILL.format(cluster.shared)])
         watch.injected(f"{cluster.shared} is full on all nodes")
-        watch.until("a job says so", lambda: _write(cluster), _NO_SPACE)
+        watch.until("a job fails", lambda: _write(cluster), _NO_SPACE)
         watch.until("its record, too", lambda: _records(cluster)[-1], "FAILED|1:0")
         watch.noticed(f"srun shows the job's own error: {_NO_SPACE}")
         log = cluster.log(worker, PROVISIONING_LOG)
         with scripts_run(cluster, worker) as run:
-            watch.until("the scripts say so", lambda: _is_said(log), wanted=True)
-            watch.until("the node stays", lambda: cluster.state(worker), "idle")
+            watch.until("the scripts report it", lambda: _is_said(log), wanted=True)
+            watch.until("the node stays in service", lambda: cluster.state(worker), "idle")
             root.run(["rm", f"{cluster.shared}/filler"])
-            watch.mended("somebody made space")
+            watch.repaired("a user freed space")
             run.require_success(watch)
         watch.until("the job can write", lambda: _write(cluster), "")
-        watch.recovered("the same job ends well, on nodes that never left service")
+        watch.recovered("the same job completes, on nodes that never left service")
         SteadyJob.start(cluster, watch).finish()
 
 
 def _write(cluster: FaultCluster) -> str:
-    """Let a job write; return what of its own error is known, nothing when it ended well."""
+    """Let a job write; return its error as far as it is known, or nothing if it completed."""
     write = ["bash", "-c", _WRITES.format(cluster.home)]
     try:
         cluster.user.run(["srun", f"--job-name={_JOB}", f"--partition={cluster.partition}", *write])
@@ -123,7 +123,7 @@ def _is_said(log: NodeLog) -> bool:
 
 @contextmanager
 def _small_file_system(cluster: FaultCluster) -> Iterator[None]:
-    """Let all nodes have a small file system in place of the shared one, with its content."""
+    """Replace the shared file system of all nodes by a small one with the same contents."""
     place, shared = file_systems(cluster.folder) / _NAME, str(cluster.shared)
     root = cluster.root(cluster.login)
     in_sandbox(cluster.folder, "mkdir", "-p", str(place))
@@ -141,24 +141,24 @@ def _small_file_system(cluster: FaultCluster) -> Iterator[None]:
 FILE_SYSTEM_FULL = Fault(
     name="file-system-full",
     title="FSx is full",
-    sees="Jobs that write fail with their own `No space left on device`; what they print into a"
-    " file there is cut off. Nodes stay in service, other jobs go on, `df` shows 100 %.",
+    sees="Jobs that write fail with their own `No space left on device`; their output to a file"
+    " there is cut off. Nodes stay in service, other jobs continue, `df` shows 100 %.",
     logged="The job's output and its exit code in `sacct`; scripts that run then wait in"
-    " `self_check`, with the same words, in /var/log/provision/provisioning.log.",
-    recovers="Nothing, until somebody makes space or the file system larger. Slurm, the nodes and"
-    " job records are not touched; failed jobs are submitted again by their users.",
+    " `self_check`, with the same message, in /var/log/provision/provisioning.log.",
+    recovers="Nothing, until a user frees space or enlarges the file system. Slurm, the nodes and"
+    " job records are not affected; users resubmit failed jobs.",
     act=_file_system_full,
 )
 
 
 _REASON = "SlurmdSpoolDir is full"
-"""What slurmd notes of itself."""
+"""slurmd's reason for draining its node."""
 
 _HELD = "launch_failed_requeued_held"
-"""Slurm's reason for a job that could not be started: it does not try again by itself."""
+"""Slurm's reason for a job that could not be started: it does not retry automatically."""
 
 _CLEAR = "rm -r /var/spool/slurmd/job*"
-"""What is left of a job that could not be started would keep it from starting there again."""
+"""The remains of a job that could not be started would prevent its next start there."""
 
 
 def _root_disk_full(cluster: FaultCluster, watch: Watch) -> None:
@@ -170,25 +170,25 @@ def _root_disk_full(cluster: FaultCluster, watch: Watch) -> None:
         watch.injected(f"the root disk of {worker} is full")
         job = SteadyJob.submit(cluster, watch, f"--nodelist={worker}")
         watch.until("the node drains", lambda: cluster.state(worker), "drained")
-        watch.until("for this reason", lambda: cluster.reason(worker), _REASON)
+        watch.until("with this reason", lambda: cluster.reason(worker), _REASON)
         watch.noticed(f"{worker} is drained: {_REASON}")
-        watch.until("the job is back", lambda: (job.state, job.reason), ("PENDING", _HELD))
-        watch.until("the node says why", lambda: log.says("No space left on device"), wanted=True)
+        watch.until("the job is requeued", lambda: (job.state, job.reason), ("PENDING", _HELD))
+        watch.until("it logs why", lambda: log.says("No space left on device"), wanted=True)
         bystander.wait_until_it_writes()
     cluster.root(worker).run(["sh", "-c", _CLEAR])
-    watch.mended("somebody made space")
+    watch.repaired("an administrator freed space")
     cluster.resume(worker)
     watch.until("the node is back", lambda: cluster.state(worker), "idle")
     cluster.root(cluster.controller).run(["scontrol", "release", job.id])
     job.wait_until_it_runs()
-    watch.recovered("the node takes jobs again, the same job runs there")
+    watch.recovered("the node accepts jobs again, the same job runs there")
     for each in (job, bystander):
         each.finish()
 
 
 @contextmanager
 def _without_space(cluster: FaultCluster, node: str) -> Iterator[None]:
-    """Make a node's disk as small as what is on it."""
+    """Shrink a node's disk to the size of its contents."""
     place = str(disk(cluster.folder, node))
     size, used = in_sandbox(
         cluster.folder, "df", "--block-size=1", "--output=size,used", place
@@ -202,12 +202,12 @@ def _without_space(cluster: FaultCluster, node: str) -> Iterator[None]:
 
 ROOT_DISK_FULL = Fault(
     name="root-disk-full",
-    title="The root disk of a worker is full",
-    sees="`sinfo -R` shows the node drained: `SlurmdSpoolDir is full`. The job that was to"
-    " start there is back in the queue, held: `launch failed requeued held`.",
+    title="A worker's root disk is full",
+    sees="`sinfo -R` shows the node drained: `SlurmdSpoolDir is full`. The job that was to start"
+    " there is requeued and held: `launch failed requeued held`.",
     logged="slurmd.log on the node: `error: write /var/spool/slurmd/...: No space left on device`.",
-    recovers="Other jobs go to other nodes. Somebody makes space, removes what is left of the job"
-    " (/var/spool/slurmd/job*) and runs `scontrol update nodename=... state=resume`, or has the"
-    " node replaced; then releases the job: `scontrol release JOB`.",
+    recovers="Other jobs run on other nodes. An administrator frees space, removes the remains of"
+    " the job (/var/spool/slurmd/job*) and runs `scontrol update nodename=... state=resume`, or"
+    " has the node replaced; then releases the job: `scontrol release JOB`.",
     act=_root_disk_full,
 )

@@ -1,8 +1,8 @@
-"""A training in small, of two processes and without PyTorch: what faults of trainings are done to.
+"""A miniature training of two processes, without PyTorch, as a target for faults of trainings.
 
-Each process has another one that loads its data, a number for each step, and computes for a while.
-Both exchange what was loaded, as in a collective, so that each waits for the other. It goes on from
-its checkpoint, and ends when there is a file `end`. It runs on nodes, with their Python.
+Each process has a child that loads its data, a number for each step, and computes for a while. Both
+exchange what was loaded, as in a collective, so that each waits for the other. It resumes from its
+checkpoint, and ends when a file `end` exists. It runs on nodes, with their Python.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAUSE_SECONDS = 0.1
 
 
 def main() -> None:
-    """Load, or train in the working folder."""
+    """Load data, or train in the working folder."""
     if sys.argv[1:] == ["load"]:
         _load()
     rank, folder = int(os.environ["SLURM_PROCID"]), Path()
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def _load() -> None:
-    """Print a number now and then, for ever."""
+    """Print a number at intervals, forever."""
     while True:
         sys.stdout.write("1\n")
         sys.stdout.flush()
@@ -51,7 +51,7 @@ def _load() -> None:
 
 
 def _peer(rank: int, place: Path) -> TextIO:
-    """Return the connection to the other process; the first one says where it is."""
+    """Return the connection to the other process; the first one publishes its address."""
     if rank == 0:
         with socket.create_server(("", 0)) as server:
             partial = place.with_suffix(".partial")
@@ -67,7 +67,7 @@ def _peer(rank: int, place: Path) -> TextIO:
 
 
 def _is_over(peer: TextIO, rank: int, folder: Path, loaded: str) -> bool:
-    """Exchange what was loaded; return whether the first process says that this is the end."""
+    """Exchange what was loaded; return whether the first process signals the end."""
     is_end = rank == 0 and (folder / END).exists()
     peer.write(f"{loaded.strip()} {is_end}\n")
     peer.flush()

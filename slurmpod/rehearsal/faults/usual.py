@@ -1,4 +1,4 @@
-"""Usual durations of faults: those of one run of each, on environments/dev.yaml.
+"""Usual durations of faults, measured in one run of each on environments/dev.yaml.
 
 `python -m tools.fault_figures` writes the file.
 """
@@ -16,7 +16,7 @@ FILE = Path(__file__).with_name("usual.json")
 
 @dataclass(frozen=True)
 class Usual:
-    """How long a fault took, in seconds; the words are those of FaultReport."""
+    """The durations of a fault, in seconds, with the names of FaultReport."""
 
     noticed_seconds: float | None
     recovered_seconds: float
@@ -25,12 +25,12 @@ class Usual:
 
 @cache
 def usual() -> Mapping[str, Usual]:
-    """Return the durations by the names of faults."""
+    """Return the durations, keyed by fault name."""
     return {name: Usual(**each) for name, each in json.loads(FILE.read_text()).items()}
 
 
 def usual_duration(name: str) -> str:
-    """Return in words how long a fault takes with all that belongs to it; empty if unknown."""
+    """Return the total duration of a fault as text; empty if unknown."""
     found = usual().get(name)
     if found is None:
         return ""

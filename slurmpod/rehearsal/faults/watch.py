@@ -1,4 +1,4 @@
-"""Watching one fault: its moments, the states that are waited for, and the jobs that suffer it."""
+"""Watching one fault: its moments, the states to wait for, and the affected jobs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.shell import CommandFailed
 
 POLL_SECONDS = 0.1
-"""How long to wait before one looks again, at first."""
+"""The first polling interval."""
 
 OF_THE_TIME_SO_FAR = 0.1
-"""Later it is this part of the time so far, up to LONGEST_POLL_SECONDS: looking takes processor
-time, which what is waited for needs, too."""
+"""Later intervals are this fraction of the time so far, up to LONGEST_POLL_SECONDS: polling takes
+CPU time that the awaited state also needs."""
 
 LONGEST_POLL_SECONDS = 1.0
 
-TOLD_EVERY_SECONDS = 60.0
-"""How often a wait that goes on is told where nothing can be told in place of something else."""
+REPORTED_EVERY_SECONDS = 60.0
+"""How often a long wait is reported if lines cannot be updated in place."""
 
 T = TypeVar("T")
 
@@ -31,17 +31,17 @@ class FaultFailed(Exception):
 
 
 class Stage(Enum):
-    """The stage of a fault."""
+    """A stage of a fault."""
 
     INJECTED = "injected"
     NOTICED = "noticed"
-    MENDED = "mended"
+    REPAIRED = "repaired"
     RECOVERED = "recovered"
 
 
 @dataclass(frozen=True)
 class Moment:
-    """Something that happened, in seconds after the fault was injected."""
+    """An event, in seconds after the fault was injected."""
 
     seconds: float
     stage: Stage
@@ -49,40 +49,40 @@ class Moment:
 
 
 class Teller(Protocol):
-    """Tells a person what goes on while a fault takes its time."""
+    """Reports progress to a user during a fault."""
 
     def now(self, detail: str) -> None:
-        """Tell what is going on, in place of what was told before."""
+        """Show what is going on, in place of the previous detail."""
 
     def note(self, text: str) -> None:
-        """Tell something that stays."""
+        """Show a permanent line."""
 
 
 class Silence:
-    """Tells nobody."""
+    """Discards all progress messages."""
 
     def now(self, detail: str) -> None:
-        """Tell nothing."""
+        """Discard the detail."""
 
     def note(self, text: str) -> None:
-        """Tell nothing."""
+        """Discard the line."""
 
 
 class WatchedJob(Protocol):
-    """A job that suffers a fault."""
+    """A job that is affected by a fault."""
 
     def losses(self) -> Iterable[str]:
-        """Name what it lost."""
+        """Return descriptions of what it lost."""
 
     def cancel(self) -> None:
-        """Take it away; raises CommandFailed."""
+        """Cancel the job; raises CommandFailed."""
 
 
 class Watch:
-    """Collects what happens between a fault and the cluster's recovery.
+    """Records what happens between a fault and the cluster's recovery.
 
-    `patience_seconds` is how long a state may take to come, unless its fault knows better. What
-    happens, and what is waited for, is told.
+    `patience_seconds` is the default time limit for a state. Events and waits are reported to
+    the teller.
     """
 
     def __init__(self, patience_seconds: float, teller: Teller | None = None) -> None:
@@ -94,47 +94,47 @@ class Watch:
 
     @property
     def moments(self) -> tuple[Moment, ...]:
-        """What happened, in order."""
+        """All moments, in order."""
         return tuple(self._moments)
 
     @property
     def injected_at(self) -> float:
-        """When the fault came, in seconds of time.monotonic()."""
+        """When the fault was injected, in seconds of time.monotonic()."""
         return self._injected_at
 
     def injected(self, what: str) -> None:
-        """Note that the fault is there: time counts from now."""
+        """Record that the fault was injected: time counts from now."""
         self._injected_at = time.monotonic()
         self._note(Stage.INJECTED, what)
 
     def noticed(self, what: str) -> None:
-        """Note that a user can see it."""
+        """Record that a user can notice it."""
         self._note(Stage.NOTICED, what)
 
-    def mended(self, what: str) -> None:
-        """Note that its cause is gone, or that a person did what only a person can do."""
-        self._note(Stage.MENDED, what)
+    def repaired(self, what: str) -> None:
+        """Record that its cause is gone, or that a user's part of the repair is done."""
+        self._note(Stage.REPAIRED, what)
 
     def recovered(self, what: str) -> None:
-        """Note that something is as it was before."""
+        """Record that something is as it was before."""
         self._note(Stage.RECOVERED, what)
 
     def until(
         self, what: str, probe: Callable[[], T], wanted: T, *, seconds: float | None = None
     ) -> None:
-        """Wait until `probe` returns `wanted`; raises FaultFailed with what it returned last.
+        """Wait until `probe` returns `wanted`; raises FaultFailed with its last value.
 
-        A command that fails, or a node that does not run, only means that it is not so yet.
+        A failed command, or a node that does not run, only means that the wait continues.
         """
         patience = seconds or self._patience_seconds
         began = time.monotonic()
-        told = 0.0
+        reported = 0.0
         while True:
             waited = time.monotonic() - began
-            self._teller.now(f"waiting for {waited:.0f} s of {patience:.0f} s at most: {what}")
-            if waited - told >= TOLD_EVERY_SECONDS:
-                told = waited
-                self._teller.note(f"  still waiting, for {waited:.0f} s: {what}")
+            self._teller.now(f"waiting, {waited:.0f} s of at most {patience:.0f} s: {what}")
+            if waited - reported >= REPORTED_EVERY_SECONDS:
+                reported = waited
+                self._teller.note(f"  still waiting after {waited:.0f} s: {what}")
             seen: T | str
             try:
                 seen = probe()
@@ -148,7 +148,7 @@ class Watch:
             time.sleep(min(pause, LONGEST_POLL_SECONDS))
 
     def hold(self, what: str, seconds: float) -> None:
-        """Let a state last for some time."""
+        """Keep a state for some time."""
         end = time.monotonic() + seconds
         self.until(what, lambda: time.monotonic() > end, wanted=True, seconds=2 * seconds)
 

@@ -131,4 +131,4 @@ def test_a_spot_instance_is_taken_back_whatever_runs(place: Place) -> None:
     fault.strike(cluster, watch, (cluster.workers[1], worker))
     watch.until("there is another", lambda: cluster.has_successor(worker, before), wanted=True)
     cluster.require_whole(watch)
-    assert [each.stage for each in watch.moments] == [Stage.INJECTED, Stage.MENDED]
+    assert [each.stage for each in watch.moments] == [Stage.INJECTED, Stage.REPAIRED]

@@ -29,7 +29,7 @@ DEV = str(ROOT / "environments" / "dev.yaml")
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ([EXTENDED, "--fault", "network-lost"], "our own scripts have to start Slurm"),
+        ([EXTENDED, "--fault", "network-lost"], "slurmpod's own scripts must start Slurm"),
         ([DEV, "--fault", "clock-skew", "--cloud-only"], "there have to be nodes"),
     ],
 )
@@ -66,8 +66,14 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_starts(tmp_p
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--fault", "many-joining"], "--fault: no job can be drilled with many-joining; these"),
-        ([], "--job needs a fault to drill it with: --fault NAME; these can be done: worker-"),
+        (
+            ["--fault", "many-joining"],
+            "--fault: no job can be drilled with many-joining; faults for",
+        ),
+        (
+            [],
+            "--job needs a fault to drill it with: --fault NAME; faults for running jobs: worker-",
+        ),
     ],
 )
 def test_a_job_needs_a_fault_that_can_be_done_to_it(

@@ -67,7 +67,7 @@ def test_nobody_looks_where_there_are_no_events(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_database_that_cannot_be_taken_up_is_an_event() -> None:
     run: Any = Run()
-    with pytest.raises(ClusterFailed), hyperpod._told_if_it_fails(run, "NotApplicable"):
+    with pytest.raises(ClusterFailed), hyperpod._recorded_if_it_fails(run, "NotApplicable"):
         raise ClusterFailed("no password")
     (event,) = run.recorded
     assert (event.level, event.failure) == ("Error", "no password")

@@ -55,7 +55,7 @@ class TestReport:
             Moment(0.0, Stage.INJECTED, "cut"),
             Moment(1.5, Stage.NOTICED, "seen"),
             Moment(2.0, Stage.NOTICED, "seen again"),
-            Moment(4.0, Stage.MENDED, "healed"),
+            Moment(4.0, Stage.REPAIRED, "healed"),
             Moment(4.5, Stage.RECOVERED, "half"),
             Moment(6.0, Stage.RECOVERED, "whole"),
         )
@@ -118,7 +118,7 @@ class TestTelling:
     def test_what_is_waited_for_is_told_and_for_how_long_at_most(self) -> None:
         told = Told()
         Watch(660.0, told).until("Slurm gives the node up", lambda: 1, 1)
-        assert told.last == "waiting for 0 s of 660 s at most: Slurm gives the node up"
+        assert told.last == "waiting, 0 s of at most 660 s: Slurm gives the node up"
 
     def test_a_long_wait_leaves_a_line_now_and_then(self, monkeypatch: pytest.MonkeyPatch) -> None:
         clock = iter(range(0, 10_000, 25))
@@ -127,7 +127,7 @@ class TestTelling:
         told, answers = Told(), iter(range(10))
         Watch(660.0, told).until("the node", lambda: next(answers), 6)
         assert told.notes == [
-            f"  still waiting, for {seconds} s: the node" for seconds in (75, 150)
+            f"  still waiting after {seconds} s: the node" for seconds in (75, 150)
         ]
 
 
@@ -145,7 +145,7 @@ class TestChoice:
         ("old", "new", "reason"),
         [
             ("      count: 2\n", "      count: 1\n", "a count of 2 or more"),
-            ("  lustre:\n    capacity_gib: 1200\n", "  lustre: null\n", "a file system"),
+            ("  lustre:\n    capacity_gib: 1200\n", "  lustre: null\n", "a shared file system"),
             ("tags:\n  team: ml\n", "slurm:\n  accounting: false\n", "jobs need records"),
             ("cluster:\n", "cluster:\n  node_recovery: None\n", "replace faulty nodes"),
         ],
@@ -156,7 +156,7 @@ class TestChoice:
 
     def test_a_cluster_without_our_scripts_cannot_suffer_faults(self) -> None:
         (found,) = lacking(f"{SOUND}lifecycle:\n  mode: managed\n", *EVERYWHERE)
-        assert "our own scripts have to run" in found
+        assert "slurmpod's own scripts must run" in found
 
     def test_in_extended_mode_some_faults_cannot_be_tried(self) -> None:
         extended = f"{SOUND}lifecycle:\n  mode: extended\n"
