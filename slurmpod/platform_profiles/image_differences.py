@@ -46,17 +46,17 @@ class ObservedNode:
 
 def image_differences(nodes: Sequence[ObservedNode], profile: Profile) -> Iterator[Difference]:
     """Yield each difference between the nodes' images and the profile once, with its nodes."""
-    told: dict[tuple[str, ...], set[str]] = {}
+    reported: dict[tuple[str, ...], set[str]] = {}
     seen: dict[tuple[tuple[str, ...], str], list[tuple[str, Any, Any]]] = {}
     for node in nodes:
         values = [*_values_of_agents(node, profile.agents), *_values_of_image(node, profile.image)]
         for place, expected, live in values:
-            told.setdefault(place, set()).add(node.name)
+            reported.setdefault(place, set()).add(node.name)
             if live != expected:
                 seen.setdefault((place, repr(live)), []).append((node.name, expected, live))
     for (place, _), each in seen.items():
         (_, expected, live), names = each[0], tuple(sorted(name for name, _, _ in each))
-        everywhere = set(names) == told[place]
+        everywhere = set(names) == reported[place]
         yield Difference(place, expected, live, names, everywhere)
 
 
@@ -77,20 +77,22 @@ def _values_of_image(node: ObservedNode, image: Image) -> Iterator[_Value]:
 
 def _values_in_image(node: ObservedNode, image: Image) -> Iterator[_Value]:
     facts = node.image
-    told: dict[tuple[str, ...], tuple[Any, Any]] = {
+    reported: dict[tuple[str, ...], tuple[Any, Any]] = {
         ("slurm_trees",): ([*image.slurm_trees], facts["slurm_trees"]),
         ("interface",): (image.interface, facts["interface"]),
         ("disks",): (sorted(image.disks), facts["disks"]),
         ("metadata_needs_token",): (image.metadata_needs_token, facts["metadata_needs_token"]),
     }
-    told |= {
+    reported |= {
         ("software", name): (getattr(image.software, name), facts["software"][name])
         for name in Software.model_fields
     }
     if facts.get("versions"):
-        told["slurm",] = str(image.slurm), str(nearest(facts["versions"][0].split()[-1]))
-    told |= {("users", name): (image.users.get(name), uid) for name, uid in facts["users"].items()}
-    yield from ((place, *values) for place, values in told.items() if values[1] is not None)
+        reported["slurm",] = str(image.slurm), str(nearest(facts["versions"][0].split()[-1]))
+    reported |= {
+        ("users", name): (image.users.get(name), uid) for name, uid in facts["users"].items()
+    }
+    yield from ((place, *values) for place, values in reported.items() if values[1] is not None)
     yield from _values_of_units(facts["units"], image)
     if node.role is Role.CONTROLLER:
         for path in (path for path in image.files if path.startswith(_ETC)):

@@ -82,7 +82,7 @@ def _description(done: RehearsedFor) -> str:
 def print_kept(rehearsal: Rehearsal, entrance: str, console: Console) -> None:
     """Print how to inspect a rehearsal that keeps running, and how to take it down.
 
-    `entrance` is the host name of the node to enter; empty if there is none.
+    `entrance` is the host name of the node to enter; empty without a node.
     """
     identifier = rehearsal.identifier
     sudo = "sudo " if "SUDO_USER" in os.environ else ""

@@ -63,7 +63,7 @@ class WatchedTraining(SteadyJob):
 
 
 def rank_on(cluster: FaultCluster, node: str) -> str:
-    """Return the pid of a training's process on a node; raises FaultFailed if there is none."""
+    """Return the pid of a training's process on a node; raises FaultFailed without one."""
     found = cluster.root(node).run(["bash", "-c", _RANK])
     if not found:
         raise FaultFailed(f"no Python of a job's step runs on {node}")

@@ -307,8 +307,8 @@ class ClusterRun:
     def _get_instance(self, node: ClusterNode) -> None:
         """Take an instance for a node; with continuous provisioning, wait until there is one.
 
-        Raises ClusterFailed if there is none, or if the wait for the minimum number of nodes of its
-        group is over.
+        Raises ClusterFailed without an instance, or if the wait for the minimum number of nodes of
+        its group is over.
         """
         if self._takes_instance(node):
             return

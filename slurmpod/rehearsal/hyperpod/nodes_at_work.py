@@ -1,4 +1,4 @@
-"""Locks of nodes: one operation at a time on each, whoever requests it.
+"""Locks of nodes: one operation at a time on each, by any caller.
 
 Users request operations through the API; the health monitoring agent starts its own.
 """

@@ -83,7 +83,7 @@ class DeepHealthCheck:
         return not fault
 
     def _fault(self) -> str:
-        """Return the fault of the node; empty if there is none.
+        """Return the fault of the node; empty without a fault.
 
         A check that finds no room on the node, or gets no answer, proves nothing about its GPUs.
         """

@@ -83,7 +83,7 @@ check_slurm() {
     case $found in
         "$version".*) ;;
         *)
-            echo "E: this Debian has Slurm $found by now, not $version" >&2
+            echo "E: this Debian now has Slurm $found, not $version" >&2
             exit 1
             ;;
     esac
