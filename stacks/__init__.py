@@ -1,4 +1,4 @@
-"""The AWS side of an environment, and its parts for CDK apps of other people (docs/library.md)."""
+"""The AWS side of an environment, and its constructs for other CDK apps (docs/library.md)."""
 
 from slurmpod.environment.cluster import Group, Role
 from slurmpod.environment.lustre import Lustre

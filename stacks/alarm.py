@@ -13,9 +13,9 @@ NOT_LESS_THAN = aws_cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRES
 
 @dataclass(frozen=True)
 class Condition:
-    """When an alarm goes off: after `periods` data points in a row that break the threshold.
+    """When an alarm goes off: after `periods` consecutive data points beyond the threshold.
 
-    `missing` is what CloudWatch takes a missing data point for.
+    `missing` is how CloudWatch treats a missing data point.
     """
 
     metric: aws_cloudwatch.IMetric
@@ -28,7 +28,7 @@ class Condition:
 def add_alarm(
     scope: Construct, id_: str, condition: Condition, *, text: str, topic_arn: str
 ) -> aws_cloudwatch.Alarm:
-    """Tell a topic when `condition` begins and when it ends; `text` says what to do about it."""
+    """Notify a topic when `condition` starts and ends; `text` says what to do about it."""
     alarm = aws_cloudwatch.Alarm(
         scope,
         id_,

@@ -30,11 +30,10 @@ from slurmpod_cdk.storage.stack import file_systems_of
 def build_app(environments: Iterable[Resolved], *, context: Mapping[str, Any]) -> App:
     """Return the app of some environments, ready to be reviewed and synthesized.
 
-    `context` holds the feature flags of cdk.json. The CDK command line passes them by itself,
-    nothing else does.
+    `context` holds the feature flags of cdk.json, which only the CDK CLI passes automatically.
 
     Raises:
-        MissingFeatureFlags: Without some of them, the templates would be different ones.
+        MissingFeatureFlags: Flags are missing, so that the templates would differ.
     """
     app = App(context=context)
     require_feature_flags(app)
@@ -52,7 +51,7 @@ def add_stacks(
 ) -> Mapping[str, Stack]:
     """Add the stacks of an environment to an app or a part of one; return them by field.
 
-    `network` and `role_arns` are what the app gives, where the environment is resolved for it.
+    `network` and `role_arns` are from the app if the environment is resolved for it.
     """
     placed = network_of(scope, resolved, network)
     file_systems = file_systems_of(scope, resolved, placed)
@@ -85,14 +84,14 @@ def add_stacks(
 
 
 GENERIC_TYPES = frozenset({"AWS::IAM::Role", "AWS::Lambda::Function"})
-"""What the CDK's functions for custom resources consist of: generic resources, which its own
-tagging passes over."""
+"""Resource types of the CDK's functions for custom resources: generic resources, which the CDK does
+not tag."""
 
 
 def tag_everything(stack: Stack, tags: Mapping[str, str]) -> None:
-    """Give every resource of `stack` that can carry tags the given ones: bills are read by them.
+    """Add tags, which group costs in bills, to every taggable resource of `stack`.
 
-    To be called once all constructs are there.
+    Call it once all constructs exist.
     """
     for key, value in tags.items():
         Tags.of(stack).add(key, value)

@@ -1,4 +1,4 @@
-"""The base of every stack of an environment."""
+"""The base class of all stacks of an environment."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from slurmpod.resolve import Resolved
 class EnvironmentStack(Stack):
     """A stack in the environment's account and Region, with its tags.
 
-    A stack of a protected environment refuses to be deleted until its termination protection is
-    switched off. Data needs no such care: file system and bucket outlive their stacks everywhere.
-    All roles in it, also those of the CDK's own functions, have the environment's boundary. Its
-    name is explicit: it stays the same wherever in an app the stack is.
+    A stack of a protected environment cannot be deleted until its termination protection is
+    switched off. Data does not depend on it: file systems and buckets are retained in every
+    environment. All roles in it, including those of the CDK's functions, have the environment's
+    boundary. Its name is explicit, so that it does not depend on the stack's position in an app.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class EnvironmentStack(Stack):
 
     @property
     def availability_zones(self) -> list[str]:
-        """The environment's zones; the CDK would look zones up in the account."""
+        """The environment's zones; by default the CDK would look them up in the account."""
         return self._zones
 
 

@@ -1,4 +1,4 @@
-"""The feature flags of the CDK that decide what the templates are."""
+"""The feature flags of the CDK that affect the templates."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ FEATURE_FLAGS: Mapping[str, bool | str] = {
     "@aws-cdk/core:enablePartitionLiterals": True,
     "@aws-cdk/custom-resources:logApiResponseDataPropertyTrueDefault": False,
 }
-"""With these, templates are the same whatever an app's other flags are."""
+"""With these, templates do not depend on an app's other flags."""
 
 
 class MissingFeatureFlags(ValueError):
-    """An app lacks feature flags, or has other values for them; the text lists them."""
+    """An app lacks feature flags, or has different values for them; the text lists them."""
 
 
 def set_feature_flags(scope: IConstruct) -> None:
-    """Give a construct the flags, before it has children; the rest of the app keeps its own."""
+    """Set the flags on a construct, before it has children; the rest of the app is unchanged."""
     for flag, value in FEATURE_FLAGS.items():
         scope.node.set_context(flag, value)
 
 
 def require_feature_flags(scope: IConstruct) -> None:
-    """Hold the context of a construct against the flags.
+    """Check the context of a construct against the flags.
 
     Raises:
         MissingFeatureFlags: Some are missing or different.
@@ -37,13 +37,13 @@ def require_feature_flags(scope: IConstruct) -> None:
     if missing:
         lines = [f"    {json.dumps(flag)}: {json.dumps(FEATURE_FLAGS[flag])}" for flag in missing]
         raise MissingFeatureFlags(
-            "without these feature flags of the CDK, the templates would be others:\n"
+            "without these feature flags of the CDK, the templates would differ:\n"
             + "\n".join(lines)
-            + "\n  fix: write them below context in the cdk.json of the app"
+            + "\n  fix: add them to context in the app's cdk.json"
         )
 
 
 def _of(scope: IConstruct, flag: str) -> object:
-    """Return a flag as the CDK reads it: one that is not set is off."""
+    """Return a flag as the CDK reads it: off by default."""
     value = scope.node.try_get_context(flag)
     return False if value is None else value

@@ -1,4 +1,4 @@
-"""A name for what other stacks refer to, as it is now."""
+"""A name for the current generation of the resources that other stacks refer to."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ DIGEST_LENGTH = 12
 
 
 def generation(resolved: Resolved) -> str:
-    """Return another name whenever a file system or the workspace for metrics may be replaced."""
+    """Return a name that changes whenever a file system or the workspace may be replaced."""
     described = json.dumps(what_replaces(resolved), sort_keys=True)
     return hashlib.sha256(described.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
 def deploy_again_with_each(stack: Stack, resolved: Resolved) -> None:
-    """Let `stack` be deployed whenever something that it refers to may be another one.
+    """Make the CDK deploy `stack` whenever a resource that it refers to may have been replaced.
 
-    References between stacks stay the same text when what they stand for is replaced, and the CDK
-    passes over a stack whose template is the same: alarms would watch a file system that nobody
-    uses any more, and roles let nodes write to a workspace that nobody reads.
+    References between stacks keep their text when the resource is replaced, and the CDK skips a
+    stack with an unchanged template: alarms would watch an unused file system, and roles would let
+    nodes write to an unused workspace.
     """
     stack.add_metadata("generation", generation(resolved))

@@ -1,4 +1,4 @@
-"""Properties that constructs are given: wrong ones are refused, what they name is made before."""
+"""Properties of constructs: refusal of wrong ones, and dependencies on the resources they name."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from constructs import Construct
 
 
 class WrongProperties(ValueError):
-    """A construct cannot be made so; the text says what is wrong and what is allowed."""
+    """A construct has wrong properties; the text says what is wrong and what is allowed."""
 
 
 def refuse(construct: Construct, mistakes: Sequence[str]) -> None:
-    """Stop if there are mistakes in the properties of a construct.
+    """Check that a construct's properties have no mistakes.
 
     Raises:
-        WrongProperties: There are, and this names all of them.
+        WrongProperties: There are mistakes; the text lists all of them.
     """
     if mistakes:
         kind, lines = type(construct).__name__, "\n  ".join(mistakes)
@@ -23,11 +23,11 @@ def refuse(construct: Construct, mistakes: Sequence[str]) -> None:
 
 
 def make_after(construct: Construct, *others: object) -> None:
-    """Let `construct` be made after those of `others` that are constructs, with all their parts.
+    """Make `construct` depend on those of `others` that are constructs, with all their children.
 
-    What is only known by its id or ARN is there already, or its stack is deployed before. Imported
-    constructs have no type that Python knows, but a node as all have, and may have parts: rules
-    that were added to a security group.
+    A resource known only by its id or ARN exists already, or its stack is deployed earlier.
+    Imported constructs have no specific Python type, but they have a node, and may have children,
+    such as rules that were added to a security group.
     """
     for other in others:
         if hasattr(other, "node"):

@@ -1,4 +1,4 @@
-"""An environment as a construct of anybody's CDK app."""
+"""An environment as a construct for any CDK app."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from slurmpod_cdk.supplied import Given, Unusable, given_network, given_roles
 
 
 class UnusableEnvironment(ValueError):
-    """An environment file has errors, or does not fit the app; the text is the whole report."""
+    """An environment file has errors or does not fit the app; the text is the complete report."""
 
 
 class HyperPodEnvironment(Construct):
-    """All stacks of an environment, in a part of an app: an `App`, a `Stage`, any construct.
+    """All stacks of an environment, in an `App`, a `Stage` or any other construct.
 
-    The stacks have the names, the account and the Region that the file says, wherever they are:
+    The stacks have the names, account and Region in the file, wherever they are in the app, so that
     `slurmpod diff`, `adopt` and `connect` find them. They have the feature flags that they need,
-    whatever the app's own are.
+    regardless of the app's flags.
     """
 
     def __init__(
@@ -65,14 +65,14 @@ class HyperPodEnvironment(Construct):
     ) -> Self:
         """Check an environment file as `slurmpod validate` does, and make its stacks.
 
-        `vpc` is used in place of a new one, with its private subnet in each zone that the file
-        names; `subnets` are others, by zone. Nodes and file systems are in `security_groups`; by
-        default a group is made for them. `roles` are the execution roles of nodes, in place of new
-        ones: of `controller` groups, and of `login` and `worker` groups if they have others.
+        `vpc` is used instead of a new one, with its private subnet in each zone that the file
+        names; `subnets` overrides them by zone. Nodes and file systems are in `security_groups`; by
+        default a group is created for them. `roles` are execution roles of nodes, instead of new
+        ones: of `controller` groups, and of `login` and `worker` groups if these differ.
         Warnings are annotations of the cluster's stack.
 
         Raises:
-            UnusableEnvironment: The file has errors, or what is given does not fit it.
+            UnusableEnvironment: The file has errors, or the arguments do not fit it.
         """
         reading = read(Path(file))
         given = Given()
@@ -87,13 +87,13 @@ class HyperPodEnvironment(Construct):
             raise UnusableEnvironment(f"{file}: {unusable}") from None
         (resolved,) = found.environments
         made = cls(scope, id_, resolved=_as_written(resolved, environment), given=given)
-        annotations = Annotations.of(made.stacks["cluster"])  # every environment has one
+        annotations = Annotations.of(made.stacks["cluster"])  # every environment has a cluster
         for warning in found.warnings:
             annotations.add_warning_v2(f"slurmpod:{warning.rule}", _text([warning]))
         return made
 
     def review(self) -> tuple[str, ...]:
-        """Return what cdk-nag's packs find in the stacks that slurmpod does not accept."""
+        """Return the findings of cdk-nag's packs in the stacks that slurmpod does not accept."""
         from slurmpod_cdk.nag.review import review  # many apps never ask
 
         return review(self)
@@ -117,7 +117,7 @@ def _given(
 ) -> Given:
     if vpc is None and (subnets or security_groups):
         raise Unusable(
-            "subnets and security groups are given without their VPC\n  fix: give the vpc, too"
+            "subnets and security groups are given without their VPC\n  fix: pass vpc, too"
         )
     return Given(
         given_network(environment, vpc, subnets, security_groups) if vpc is not None else None,
@@ -126,7 +126,7 @@ def _given(
 
 
 def _as_written(resolved: Resolved, environment: Environment | None) -> Resolved:
-    """Let the record of what is deployed hold the file: `slurmpod diff` compares it with that."""
+    """Record the file as written, which `slurmpod diff` compares later."""
     return replace(resolved, environment=environment or resolved.environment)
 
 

@@ -1,6 +1,6 @@
-"""The accepted findings of cdk-nag's packs on the constructs in other people's apps.
+"""The accepted findings of cdk-nag's packs on slurmpod's constructs in other apps.
 
-They are those of environments, at the places where these constructs are.
+They are those of environments, at the paths of these constructs.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _ANYWHERE = {
     _ASSETS: f"Resource::arn:*{NAME}/[*]",
     _SCRIPTS: f"Resource::{NAME}/[*]",
 }
-"""Details of findings where account, Region and bucket may be any, or may not be known yet."""
+"""Finding details in which account, Region and bucket are arbitrary or unknown."""
 
 
 def accept_known_findings(scope: IConstruct) -> None:
-    """Tell the CDK's validations what slurmpod accepts of its own constructs in `scope`, and why.
+    """Acknowledge the findings that slurmpod accepts on its constructs in `scope`, with reasons.
 
-    For an app that has cdk-nag's packs among its own validations. Findings on anything else stay.
+    For an app with cdk-nag's packs among its validations. Other findings are unaffected.
     """
     acknowledge(scope, tuple(library_waivers(scope)))
 
@@ -48,7 +48,7 @@ def library_waivers(scope: IConstruct) -> Iterator[Waiver]:
 
 
 def _places(construct: IConstruct) -> Mapping[str, str]:
-    """Return where a construct has what lies in the stacks of an environment at other places."""
+    """Return the paths in environments by the corresponding paths in a construct."""
     path = construct.node.path
     match construct:
         case NodeRoles():
@@ -70,7 +70,7 @@ def _places(construct: IConstruct) -> Mapping[str, str]:
 
 
 def _is_for_every_cluster(waiver: Waiver) -> bool:
-    """Return whether a finding does not depend on what only environments have."""
+    """Return whether a finding does not depend on parts that only environments have."""
     return waiver.beside == "*" or waiver.beside.startswith("*-lifecycle/")
 
 

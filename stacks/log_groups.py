@@ -1,4 +1,4 @@
-"""Log groups of CloudWatch: where nodes of a cluster log, and how groups are encrypted."""
+"""CloudWatch log groups: the prefix for cluster nodes, and permission to encrypt."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from aws_cdk import aws_iam
 from slurmpod.resolve import Resolved
 
 CLUSTER_LOGS = "/aws/sagemaker/Clusters"
-"""HyperPod writes what nodes log below it: /aws/sagemaker/Clusters/<name>/<id> (developer guide,
+"""Prefix of the node logs of HyperPod: /aws/sagemaker/Clusters/<name>/<id> (developer guide,
 "SageMaker HyperPod cluster resiliency")."""
 
 
 def logs_encrypt(resolved: Resolved, sid: str, *log_groups: str) -> aws_iam.PolicyStatement:
-    """Let CloudWatch Logs use a key for log groups alone; their names may end with `*`.
+    """Allow CloudWatch Logs to use a key for these log groups only; names may end with `*`.
 
     Source: CloudWatch Logs user guide, "Encrypt log data in CloudWatch Logs using AWS KMS", step 2.
     """

@@ -1,4 +1,4 @@
-"""The notebook stack: a notebook instance of SageMaker in the network of the cluster."""
+"""The notebook stack: a SageMaker notebook instance in the network of the cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from slurmpod_cdk.storage.stack import FileSystems
 def notebook_of(
     scope: Construct, resolved: Resolved, network: ClusterNetwork, file_systems: FileSystems
 ) -> NotebookStack | None:
-    """Make the notebook instance that the environment asks for; None where it asks for none."""
+    """Make the notebook instance if the environment has one, else return None."""
     if resolved.notebook is None:
         return None
     return NotebookStack(
@@ -35,7 +35,7 @@ def notebook_of(
 
 
 class NotebookStack(EnvironmentStack):
-    """The files on the instance's volume outlive it, unless the environment asks for their end."""
+    """The stack of the notebook instance, whose volume is retained by default."""
 
     def __init__(
         self,
@@ -71,21 +71,22 @@ class NotebookStack(EnvironmentStack):
 
 
 PLATFORM = "notebook-al2023-v1"
-"""Amazon Linux 2023 with JupyterLab, which has a package lustre-client (developer guide, "Amazon
-Linux 2023 notebook instances"; FSx for Lustre user guide, "Installing the Lustre client")."""
+"""Amazon Linux 2023 with JupyterLab, for which there is a package lustre-client (developer guide,
+"Amazon Linux 2023 notebook instances"; FSx for Lustre user guide, "Installing the Lustre
+client")."""
 
 LUSTRE_OPTIONS = "noatime,flock"
 NFS_OPTIONS = "noatime,nfsvers=4.2,nconnect=16,rsize=1048576,wsize=1048576"
 
 DIRECT_INTERNET = "DirectInternet"
-"""Stands in the construct tree for a way around the network, which is no resource: reviews look."""
+"""Construct id that marks direct internet access, which is not a resource, for reviews."""
 
 
 class NotebookInstance(Construct):
     """The instance, its script, its role and its key; it stops when idle.
 
-    It has a fixed name, so that a change for which CloudFormation would make an empty one in its
-    place fails. Where it is kept, so is what it runs with: it must be able to stop itself.
+    It has a fixed name, so that a change for which CloudFormation would replace it with an empty
+    one fails. If it is retained, so are its script, role and key: it must be able to stop itself.
     """
 
     def __init__(
@@ -180,7 +181,7 @@ class NotebookInstance(Construct):
 
 
 def script_of(resolved: Resolved, notebook: ResolvedNotebook, file_systems: FileSystems) -> str:
-    """Return the script that runs at every start; tokens stand for names of new file systems."""
+    """Return the script that runs at every start, with tokens for names of new file systems."""
     mounts = list(_mounts(resolved, notebook, file_systems))
     clients = {"lustre": "lustre-client", "nfs": "nfs-utils"}
     return render(

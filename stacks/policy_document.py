@@ -1,4 +1,4 @@
-"""A policy of IAM, made of permissions in the table of one environment."""
+"""An IAM policy from the permissions of an environment."""
 
 from __future__ import annotations
 

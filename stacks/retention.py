@@ -1,4 +1,4 @@
-"""Retention of data when their stack goes: they are kept, unless the environment says otherwise."""
+"""Retention of data when their stack is deleted: kept, unless the environment says otherwise."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _POLICIES = {
 
 
 def apply_on_delete(resource: CfnResource, on_delete: RdsOnDelete) -> None:
-    """Keep or delete what `resource` holds when it is removed or replaced.
+    """Keep or delete the data of `resource` when it is removed or replaced.
 
-    A snapshot is for what CloudFormation can make one of, such as servers of RDS.
-    Kept resources that could not be created are rolled back all the same: they hold nothing yet.
+    A snapshot is only for types of which CloudFormation can take one, such as RDS servers. Retained
+    resources whose creation fails are still rolled back: they hold no data yet.
     """
     resource.apply_removal_policy(_POLICIES[on_delete])

@@ -1,4 +1,4 @@
-"""Parts that an app gives to an environment in place of those that its file would name."""
+"""Parts that an app passes to an environment instead of those that its file would name."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from slurmpod.environment.regions import partition_of
 from slurmpod_cdk.network.stack import NetworkIds
 
 DUMMY = "dummy"
-"""Begins the zones of a looked-up VPC until the CDK command line has looked it up."""
+"""Prefix of the zones of a VPC that the CDK CLI has not looked up yet."""
 
 ID_DIGITS = 17
 
 
 class Unusable(ValueError):
-    """What an app gives does not fit the environment; the text says why and what to do."""
+    """The app's arguments do not fit the environment; the text says why and what to do."""
 
 
 @dataclass(frozen=True)
 class SuppliedNetwork:
-    """A VPC with one private subnet for each zone of an environment, as the file names zones.
+    """A VPC with one private subnet for each zone in the environment file.
 
-    Without security groups, one is made for nodes and file systems. Endpoints are never made: the
-    VPC belongs to the app.
+    Without security groups, one is created for nodes and file systems. Endpoints are never created:
+    the VPC belongs to the app.
     """
 
     vpc: aws_ec2.IVpc
@@ -41,7 +41,7 @@ class SuppliedNetwork:
 
     @property
     def ids(self) -> NetworkIds:
-        """Where nodes and file systems go: tokens, or ids of what was imported."""
+        """The ids of the network: tokens, or ids of imported resources."""
         return NetworkIds(
             self.vpc.vpc_id,
             {zone: subnet.subnet_id for zone, subnet in self.subnets.items()},
@@ -49,7 +49,7 @@ class SuppliedNetwork:
         )
 
     def described(self, *, closed: bool) -> ExistingNetwork:
-        """Return what a file would say of it."""
+        """Return the network as a file would describe it."""
         return ExistingNetwork.model_construct(
             vpc_id=_stable(self.vpc.vpc_id, self.vpc.node.path),
             subnets=tuple(
@@ -70,21 +70,21 @@ class SuppliedNetwork:
 
 @dataclass(frozen=True)
 class Given:
-    """All that an app gives to one environment; roles go by those of the groups that carry them."""
+    """All parts that an app passes to one environment; roles are by role of the groups."""
 
     network: SuppliedNetwork | None = None
     roles: Mapping[Role, aws_iam.IRole] = field(default_factory=dict)
 
     @property
     def role_arns(self) -> Mapping[Role, str]:
-        """The execution roles of nodes: tokens, or ARNs of what was imported."""
+        """The execution roles of nodes: tokens, or ARNs of imported roles."""
         return {role: given.role_arn for role, given in self.roles.items()}
 
     def applied_to(self, environment: Environment) -> Environment:
-        """Return the environment as if its file described what is given.
+        """Return the environment as if its file described the given parts.
 
-        With texts for ids that stay the same. Tokens do not: their numbers change with every
-        construct before them.
+        Ids are replaced by stable texts; the numbers in tokens change with every construct before
+        them.
         """
         network, identity = environment.network, environment.identity
         if self.network:
@@ -115,7 +115,7 @@ def given_network(
     """Find the subnets of an environment's zones in a VPC.
 
     Raises:
-        Unusable: The file describes a VPC, too, or this one has not what it needs.
+        Unusable: The file also describes a VPC, or this one lacks a subnet that it needs.
     """
     if environment.network.existing:
         raise Unusable(
@@ -136,10 +136,10 @@ def given_network(
 def given_roles(
     environment: Environment, roles: Mapping[str, aws_iam.IRole]
 ) -> Mapping[Role, aws_iam.IRole]:
-    """Return the execution role of the groups of each role; that of controllers by default.
+    """Return the execution role for each role of the groups, by default that of controllers.
 
     Raises:
-        Unusable: The file names roles, too, or those of the app are for no groups.
+        Unusable: The file also names roles, or those of the app match no groups.
     """
     if environment.identity.existing:
         raise Unusable(
@@ -155,7 +155,7 @@ def given_roles(
 
 
 def _refuse_elsewhere(environment: Environment, vpc: aws_ec2.IVpc) -> None:
-    """Refuse a VPC that is in another account or Region, or made without saying in which."""
+    """Refuse a VPC in another account or Region, or in a stack without an explicit Region."""
     fix = "  fix: give the stack of the VPC env=Environment(account=..., region=...) of the file"
     if Token.is_unresolved(vpc.vpc_id) and Token.is_unresolved(vpc.env.region):
         raise Unusable(f"the stack that makes {vpc.node.path} has no Region\n{fix}")
@@ -190,17 +190,17 @@ def _only_subnet(
 
 
 def _stable(id_: str, stand_in: str) -> str:
-    """Return an id that is known, or what stands for one that is not."""
+    """Return a known id, or a placeholder for an unknown one."""
     return stand_in if Token.is_unresolved(id_) else id_
 
 
 def _made_up(kind: str, path: str) -> str:
-    """Return what reads as an id of EC2: rules judge the request of which it becomes a part."""
+    """Return a made-up id in EC2's format, because rules check the request that contains it."""
     return f"{kind}-{hashlib.sha256(path.encode()).hexdigest()[:ID_DIGITS]}"
 
 
 def _cidr(subnet: aws_ec2.ISubnet) -> IPv4Network | None:
-    """Return the addresses of a subnet where they are known: imported ones may not say."""
+    """Return the address range of a subnet if known; imported subnets may lack it."""
     with suppress(RuntimeError, ValueError):
         return IPv4Network(subnet.ipv4_cidr_block)
     return None

@@ -1,4 +1,4 @@
-"""The metrics that alarms and the dashboard show, each with the meaning that its service gives it.
+"""The metrics of alarms and the dashboard, as defined by their services.
 
 Sources: FSx for Lustre and FSx for OpenZFS user guides, "metrics and dimensions"; Amazon VPC user
 guide, "NAT gateway metrics and dimensions"; `functions/count_nodes.py`.
@@ -14,7 +14,7 @@ from aws_cdk.aws_cloudwatch import MathExpression, Metric
 from slurmpod.resolve import ResolvedLustre
 
 NAMESPACE = "slurmpod"
-"""What is measured by functions and log filters of ours."""
+"""The namespace of metrics from our functions and log filters."""
 
 GIB = 2**30
 MEGABYTE = 10**6
@@ -36,7 +36,7 @@ def cluster_metric(name: str, cluster: str, statistic: str) -> Metric:
 def log_metric(name: str, cluster: str) -> Metric:
     """Return a count of lines in the cluster's log: LifecycleFailures or HealthFindings.
 
-    A log filter takes dimensions from fields of a line, which plain text has none of: hence the
+    A log filter takes dimensions from fields of a line, which plain text does not have: hence the
     cluster in the metric's name. Source: Amazon CloudWatch Logs user guide, "Publishing dimensions
     with metrics from values in log events".
     """
@@ -49,10 +49,10 @@ def log_metric(name: str, cluster: str) -> Metric:
 
 
 def lustre_used_percent(file_system_id: str, file_system: ResolvedLustre) -> MathExpression | None:
-    """Return the used part of a Lustre file system; None where its size is not known.
+    """Return the used percentage of a Lustre file system; None if its size is unknown.
 
-    FSx reports for each disk every minute what is free: their sum in one minute is what is free
-    altogether. A file system whose capacity grows by itself (Intelligent-Tiering) never fills up.
+    FSx reports the free space of each disk every minute; the sum in one minute is the total free
+    space. A file system with elastic capacity (Intelligent-Tiering) never fills up.
     """
     capacity = _lustre_bytes(file_system)
     if capacity is None:
@@ -64,10 +64,10 @@ def lustre_used_percent(file_system_id: str, file_system: ResolvedLustre) -> Mat
 def lustre_fullest_disk_percent(
     file_system_id: str, file_system: ResolvedLustre
 ) -> MathExpression | None:
-    """Return the used part of the fullest disk of a Lustre file system.
+    """Return the used percentage of the fullest disk of a Lustre file system.
 
-    A file lies on few disks, and writing to it fails when one of them is full, however much the
-    others have. The number of data points in a minute is that of the disks.
+    A file is stored on few disks, and writing to it fails when one of them is full, regardless of
+    the others. The number of data points in a minute is the number of disks.
     """
     capacity = _lustre_bytes(file_system)
     if capacity is None:
@@ -83,14 +83,14 @@ def lustre_fullest_disk_percent(
 
 
 def openzfs_used_percent(file_system_id: str) -> MathExpression:
-    """Return the used part of an OpenZFS file system."""
+    """Return the used percentage of an OpenZFS file system."""
     used = _fsx("UsedStorageCapacity", file_system_id, "Average", MINUTE)
     total = _fsx("StorageCapacity", file_system_id, "Average", MINUTE)
     return _expression("100 * used / total", {"used": used, "total": total}, "Used", MINUTE)
 
 
 def throughput_mbps(file_system_id: str) -> MathExpression:
-    """Return what clients read and write, in MB/s."""
+    """Return the client throughput in MB/s."""
     return _expression(
         f"(read + written) / PERIOD(read) / {MEGABYTE}",
         _read_and_written(file_system_id),
@@ -100,7 +100,7 @@ def throughput_mbps(file_system_id: str) -> MathExpression:
 
 
 def throughput_percent(file_system_id: str, provisioned_mbps: float) -> MathExpression:
-    """Return what clients read and write, as a part of what is provisioned."""
+    """Return the client throughput as a percentage of the provisioned throughput."""
     return _expression(
         f"100 * (read + written) / PERIOD(read) / {round(provisioned_mbps * MEGABYTE)}",
         _read_and_written(file_system_id),
@@ -110,10 +110,9 @@ def throughput_percent(file_system_id: str, provisioned_mbps: float) -> MathExpr
 
 
 def provisioned_mbps(file_system: ResolvedLustre) -> float | None:
-    """Return the throughput of a Lustre file system in MB/s; None where it is not known.
+    """Return the provisioned throughput of a Lustre file system in MB/s; None if unknown.
 
-    What is provisioned for a TiB counts for each of its 1,024 GiB; scratch file systems and those
-    of the user say nothing about theirs.
+    The throughput per TiB is for 1,024 GiB; it is unknown for scratch and existing file systems.
     """
     if file_system.settings.existing:
         return None
@@ -125,7 +124,7 @@ def provisioned_mbps(file_system: ResolvedLustre) -> float | None:
 
 
 def nat_gib(nat_gateway_id: str, zone: str, period: Duration) -> MathExpression:
-    """Return what a NAT gateway carries, which AWS charges for in both directions, in GiB."""
+    """Return the traffic of a NAT gateway in both directions, which are both billed, in GiB."""
     suffix = zone.replace("-", "_")
     out, back = f"out_{suffix}", f"back_{suffix}"
     names = {out: "BytesOutToDestination", back: "BytesInFromDestination"}

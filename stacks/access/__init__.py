@@ -1,1 +1,1 @@
-"""Policies for people, and the sessions that they open."""
+"""Policies for people, and their sessions."""

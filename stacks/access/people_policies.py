@@ -1,9 +1,9 @@
 """Managed policies for people: cluster administrators, and users of the cluster.
 
-IAM knows neither groups nor nodes of a cluster in StartSession: what it asks about is the cluster
-and the document. What tells nodes apart is the key of the document. No session begins before who
-opens it has made a data key for that very node, and the policies say for which. A key that was
-made for another node is of no use: the node names itself when it reads the key.
+In StartSession, IAM distinguishes neither groups nor nodes of a cluster, only the cluster and the
+document. The key of the document distinguishes nodes: to start a session, the caller must generate
+a data key for that node, and the policies list the permitted nodes. A data key for another node
+does not work: the node names itself when it decrypts the key.
 
 Sources: service authorization reference, AWS Systems Manager and AWS KMS; Systems Manager user
 guide, "Sample IAM policies for Session Manager"; SageMaker HyperPod developer guide, "IAM users
@@ -50,7 +50,7 @@ READ_LOGS = (
 
 @dataclass(frozen=True)
 class Ways:
-    """What the policies are about and is known when deployed only: tokens."""
+    """Resources in the policies that are known only at deployment: tokens."""
 
     cluster_arn: str
     cluster_id: str
@@ -59,7 +59,7 @@ class Ways:
 
 
 def administrators(resolved: Resolved, ways: Ways) -> Statements:
-    """Let people work on all nodes, manage them, and read what these wrote and others typed."""
+    """Allow sessions on all nodes, managing nodes, and reading their logs and session records."""
     everywhere = f"sagemaker-cluster:{ways.cluster_id}_*"
     return [
         *_open_sessions(resolved, ways, [everywhere]),
@@ -80,7 +80,7 @@ def administrators(resolved: Resolved, ways: Ways) -> Statements:
 
 
 def users(resolved: Resolved, ways: Ways) -> Statements:
-    """Let people work on the nodes of the session groups, find these, and end what they began."""
+    """Allow sessions on the nodes of the session groups, listing nodes, and ending own sessions."""
     targets = [
         session_target(ways.cluster_id, group, INSTANCE_ID_PATTERN)
         for group in resolved.access.session_groups
@@ -94,7 +94,7 @@ def users(resolved: Resolved, ways: Ways) -> Statements:
 
 
 def _open_sessions(resolved: Resolved, ways: Ways, targets: Sequence[str]) -> Statements:
-    """Allow sessions with the one document, on nodes for whose names data keys may be made."""
+    """Allow sessions with the document, on nodes for which data keys may be generated."""
     document = session_names(resolved).document
     return [
         aws_iam.PolicyStatement(
@@ -116,7 +116,7 @@ def _open_sessions(resolved: Resolved, ways: Ways, targets: Sequence[str]) -> St
 
 
 def _own_sessions(resolved: Resolved) -> Statements:
-    """Allow to end and resume what the same person, or role under the same name, has begun."""
+    """Allow ending and resuming sessions started by the same user or role session name."""
     return [
         aws_iam.PolicyStatement(
             sid="OwnSessions",

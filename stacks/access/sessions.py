@@ -1,4 +1,4 @@
-"""Sessions on nodes: their document, their key, and the place for records of them."""
+"""Sessions on nodes: their document, their key, and the storage of their records."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from slurmpod_cdk.log_groups import logs_encrypt
 Principals = list[aws_iam.IPrincipal]
 
 TARGET = "kms:EncryptionContext:aws:ssm:TargetId"
-"""The condition key for the node of a session: whoever opens one and the agent on the node name
-its target whenever they use the key (Systems Manager user guide, "Turn on KMS key encryption of
-session data"; the names of the context stand in the source of the Session Manager plugin)."""
+"""The condition key for the node of a session: the caller and the agent on the node pass its target
+whenever they use the key (Systems Manager user guide, "Turn on KMS key encryption of session
+data"; the names in the context are in the source of the Session Manager plugin)."""
 
 
 class SessionKey(Construct):
-    """The key that the environment names, or one of its own.
+    """The key that the environment names, or a new one.
 
-    Its own is kept when its stack goes: without it nobody reads the records again. Its policy lets
-    the nodes use it, so that their roles need to name no key that is made after them; and
-    CloudWatch Logs, for the one log group, wherever records go now: the group is kept when they
-    turn elsewhere, and nobody reads it while CloudWatch Logs may not use the key (CloudWatch Logs
-    user guide, "Encrypt log data in CloudWatch Logs using AWS KMS").
+    A new key is retained when its stack is deleted: without it the records cannot be read. Its
+    policy allows the nodes, so that their roles need not name a key that is created after them. It
+    also allows CloudWatch Logs for the log group, even if records now go elsewhere: the group is
+    retained, and is unreadable while CloudWatch Logs may not use the key (CloudWatch Logs user
+    guide, "Encrypt log data in CloudWatch Logs using AWS KMS").
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class SessionKey(Construct):
 
 
 def _nodes_join(nodes: Principals, cluster_id: str) -> aws_iam.PolicyStatement:
-    """Let nodes read the data key that whoever opens a session sends them."""
+    """Allow nodes to decrypt the data key that the caller of a session sends them."""
     return aws_iam.PolicyStatement(
         sid="NodesJoinSessions",
         principals=nodes,
@@ -75,7 +75,7 @@ def _nodes_join(nodes: Principals, cluster_id: str) -> aws_iam.PolicyStatement:
 
 
 def _nodes_record(resolved: Resolved, nodes: Principals) -> aws_iam.PolicyStatement:
-    """Let nodes write encrypted objects; those of several parts are decrypted meanwhile."""
+    """Allow nodes to write encrypted objects; multipart uploads also need decryption."""
     return aws_iam.PolicyStatement(
         sid="NodesRecordSessions",
         principals=nodes,
@@ -89,7 +89,7 @@ KEPT = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
 
 
 class SessionRecords(Construct):
-    """An encrypted log group or bucket, or neither, as `names` has it. It outlives its stack."""
+    """An encrypted log group or bucket, or neither, depending on `names`; retained."""
 
     def __init__(
         self,
@@ -117,10 +117,10 @@ class SessionRecords(Construct):
         group.apply_removal_policy(KEPT)
 
     def _make_bucket(self, name: str, key: aws_kms.IKey, retention_days: int) -> None:
-        """Make a private bucket that answers TLS requests only.
+        """Make a private bucket that accepts TLS requests only.
 
-        Nodes can write records and neither read nor delete them; what is written over another
-        stays beside it.
+        Nodes can write records but neither read nor delete them; overwritten records remain as
+        earlier versions.
         """
         age = Duration.days(retention_days)
         aws_s3.Bucket(
@@ -148,15 +148,15 @@ class SessionRecords(Construct):
 
 
 FROM_TAG = "${tag}"
-"""How an environment says that the tag SSMSessionRunAs of the caller names the user."""
+"""The setting that takes the user from the caller's tag SSMSessionRunAs."""
 
 SHELL_PROFILE = 'export HOME="$(getent passwd "$(id -u)" | cut -d: -f6)"; cd; exec bash --login'
-"""A login shell at home. The agent starts a bare `sh` and takes /home/<user> for the home of
-everybody, wherever it is."""
+"""A login shell in the home directory. The agent starts a plain `sh` and assumes /home/<user> as
+the home directory of every user."""
 
 
 class SessionDocument(Construct):
-    """A document of type Session, schema 1.0; its newest version is the one that counts.
+    """A document of type Session, schema 1.0; its latest version is the default.
 
     Source: Systems Manager user guide, "Session document schema".
     """
@@ -195,7 +195,7 @@ class SessionDocument(Construct):
 
 
 def _record(names: SessionNames) -> dict[str, Any]:
-    """Name the one place for records; nothing is recorded where it would not be encrypted."""
+    """Return the storage of records; unencrypted storage is refused."""
     return {
         "cloudWatchLogGroupName": names.log_group or "",
         "cloudWatchEncryptionEnabled": True,
@@ -207,7 +207,7 @@ def _record(names: SessionNames) -> dict[str, Any]:
 
 
 def _run_as(sessions: Sessions) -> dict[str, Any]:
-    """Name the user of sessions; without one the tag of whoever opens it has to."""
+    """Return the user of sessions; without one, the caller's tag must name the user."""
     return {
         "runAsEnabled": True,
         "runAsDefaultUser": "" if sessions.run_as == FROM_TAG else sessions.run_as,

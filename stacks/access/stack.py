@@ -1,4 +1,4 @@
-"""The access stack: policies for people, and the sessions that they open."""
+"""The access stack: policies for people, and their sessions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from slurmpod_cdk.identity.stack import ExecutionRoles
 def access_of(
     scope: Construct, resolved: Resolved, cluster: ClusterStack, roles: ExecutionRoles
 ) -> AccessStack | None:
-    """Make what the environment says about sessions; None where it says nothing."""
+    """Make the access stack if the environment configures access, else return None."""
     sessions = resolved.access.sessions
     if resolved.stacks.access is None or sessions is None:
         return None
@@ -36,7 +36,7 @@ def access_of(
 class AccessStack(EnvironmentStack):
     """Managed policies for administrators and users, and the session document.
 
-    Key and records are kept when it goes.
+    Key and records are retained when it is deleted.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class AccessStack(EnvironmentStack):
             self._make_policy("Users", names.users_policy, who, users(resolved, ways))
 
     def _make_policy(self, id_: str, name: str, who: str, statements: Statements) -> None:
-        """Make a policy with a name of our own: IAM Identity Center refers to policies by name."""
+        """Make a policy with a fixed name: IAM Identity Center refers to policies by name."""
         policy = aws_iam.ManagedPolicy(
             self, id_, managed_policy_name=name, description=who, statements=statements
         )

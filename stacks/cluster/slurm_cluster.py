@@ -11,19 +11,19 @@ from slurmpod_cdk.given_properties import make_after, refuse
 
 
 class SlurmCluster(Construct):
-    """A cluster with Slurm, made after what its properties refer to.
+    """A cluster with Slurm, created after the resources that its properties refer to.
 
-    The generic resource, because the properties of AWS::SageMaker::Cluster are spelled like the
-    members of the request: what the rules check is what is deployed, to the letter. The CDK holds
-    it against the resource's schema all the same. It tags no generic resources, so the tags are in
-    the request. CloudFormation waits until every instance group is in service.
+    It is a generic resource, because the properties of AWS::SageMaker::Cluster are spelled like the
+    members of the request: the rules check exactly what is deployed. The CDK still validates it
+    against the resource's schema, but does not tag generic resources, so the tags are in the
+    request. CloudFormation waits until every instance group is in service.
     """
 
     def __init__(self, scope: Construct, id_: str, properties: ClusterProperties) -> None:
         """Make a cluster.
 
         Raises:
-            WrongProperties: HyperPod would not make such a cluster.
+            WrongProperties: HyperPod would refuse to create this cluster.
         """
         super().__init__(scope, id_)
         refuse(self, mistakes_of_cluster(properties))

@@ -1,4 +1,4 @@
-"""The cluster stack: the HyperPod cluster, and how to reach it."""
+"""The cluster stack: the HyperPod cluster, and its outputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOG_GROUP_OUTPUT = "LogGroup"
 
 
 class ClusterStack(EnvironmentStack):
-    """The part that costs by the hour; it can be deleted and created again without losing data."""
+    """The part billed by the hour; it can be deleted and created again without losing data."""
 
     def __init__(
         self,
@@ -83,9 +83,9 @@ class ClusterStack(EnvironmentStack):
 
     @property
     def cluster_id(self) -> str:
-        """The id of the cluster, for other stacks: they cannot take the ARN apart.
+        """The id of the cluster, for other stacks, which cannot parse the ARN.
 
-        cfn-lint knows Fn::GetStackOutput inside Fn::Join, but not inside Fn::Split.
+        cfn-lint supports Fn::GetStackOutput inside Fn::Join, but not inside Fn::Split.
         """
         return Fn.get_stack_output(self.stack_name, CLUSTER_ID_OUTPUT, self.region)
 
@@ -96,12 +96,12 @@ class ClusterStack(EnvironmentStack):
 
 
 def _session_target(cluster_arn: str) -> str:
-    """Return how Session Manager names a node: by the cluster's id, which only its ARN holds."""
+    """Return Session Manager's name of a node, with the cluster's id, which is only in its ARN."""
     return f"sagemaker-cluster:{_id(cluster_arn)}_<group>-<instance-id>"
 
 
 def _log_group(name: str, cluster_arn: str) -> str:
-    """Return where HyperPod writes what nodes log (developer guide, "cluster resiliency")."""
+    """Return the log group of a cluster's nodes (developer guide, "cluster resiliency")."""
     return f"{CLUSTER_LOGS}/{name}/{_id(cluster_arn)}"
 
 
@@ -110,9 +110,9 @@ def _id(cluster_arn: str) -> str:
 
 
 class DeployedEnvironment(Construct):
-    """The record of what is deployed, in the parameter store, where `slurmpod diff` finds it.
+    """The record of the deployed environment in Parameter Store, which `slurmpod diff` reads.
 
-    To be written after everything else has been deployed.
+    It is written after everything else has been deployed.
     """
 
     def __init__(self, scope: Construct, id_: str, *, resolved: Resolved) -> None:

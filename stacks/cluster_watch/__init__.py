@@ -1,1 +1,1 @@
-"""What watches the nodes of a cluster, and needs the cluster to be there."""
+"""Monitoring of a cluster's nodes that requires an existing cluster."""

@@ -14,14 +14,14 @@ from slurmpod_cdk.monitoring.events import Severity
 from slurmpod_cdk.watch_metrics import FIVE_MINUTES, NAMESPACE, cluster_metric, log_metric
 
 OUR_SCRIPTS_FAILED = '"FAILED:" "fix:"'
-"""Both are in the last line of the lifecycle scripts, and together in no other."""
+"""Both are in the last line of the lifecycle scripts, and together in no other line."""
 
 SCRIPTS_FAILED = '"[SageMaker] The lifecycle scripts failed"'
-"""What HyperPod itself writes behind scripts, the user's own too."""
+"""HyperPod's message after failed scripts, including the user's own scripts."""
 
 HEALTH_FINDING = '"HealthMonitoringAgentDetectionEvent" -"XidUserAppError"'
-"""What the health monitoring agent writes for each finding (developer guide, "Health Monitoring
-System"), but for errors of users' own programs. On clusters with Slurm its findings become no
+"""The health monitoring agent's message for each finding (developer guide, "Health Monitoring
+System"), except for errors of users' programs. On clusters with Slurm its findings do not become
 events, as live clusters showed (awslabs/awsome-distributed-ai, pull request 1210, 2026-07)."""
 
 MINUTES_BETWEEN_COUNTS = 5
@@ -59,11 +59,11 @@ class LogFilters(Construct):
 
 
 class ClusterAlarms(Construct):
-    """What somebody has to know of the nodes, once the cluster is there.
+    """Alarms about nodes, once the cluster exists.
 
-    Nodes are counted every five minutes. Where a count is missing, CloudWatch looks further back
-    for as many counts as it needs; with none at all the alarm says that it has no data, and the
-    one for the counting itself goes off. Lines of the log: no line is no failure.
+    Nodes are counted every five minutes. If a count is missing, CloudWatch uses older counts; with
+    none at all, the alarm has insufficient data, and the alarm for the counting itself goes off.
+    For log lines, no line means no failure.
     """
 
     def __init__(
@@ -84,12 +84,12 @@ class ClusterAlarms(Construct):
             "CountingFails",
             Condition(counting.metric_errors(period=FIVE_MINUTES), 0, 3, _Missing.NOT_BREACHING),
             severity="warning",
-            text="the nodes are not counted any more, so no alarm tells of missing ones: see the "
+            text="the nodes are no longer counted, so no alarm reports missing ones: see the "
             "log of the function",
         )
 
     def _watch_counts(self, resolved: Resolved, minutes: int) -> None:
-        """Tell of missing nodes, and of failed ones: those of one count may be on their way out."""
+        """Alarm on missing and failed nodes; nodes of a single count may be in replacement."""
         cluster = resolved.name
         see = (
             f"aws sagemaker list-cluster-nodes --region {resolved.region} --cluster-name {cluster}"
@@ -128,7 +128,7 @@ class ClusterAlarms(Construct):
 
 
 def counts_in(minutes: int) -> int:
-    """Return how many counts make up at least so many minutes."""
+    """Return the number of counts that cover at least this many minutes."""
     return -(-minutes // MINUTES_BETWEEN_COUNTS)
 
 

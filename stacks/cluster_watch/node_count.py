@@ -1,4 +1,4 @@
-"""Metrics of how many nodes are in service, and of how many should be."""
+"""Metrics of the nodes in service and the wanted nodes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ EVERY = Duration.minutes(5)
 
 
 class NodeCount(Construct):
-    """A function that asks HyperPod every five minutes, for CloudWatch has no such metric.
+    """A function that queries HyperPod every five minutes, because CloudWatch has no such metric.
 
-    It may describe this one cluster and write metrics of our namespace. Its log says what went
-    wrong when it could not; nothing of it is worth keeping for more than a month.
+    It may describe this cluster and write metrics of our namespace. Its log contains its errors and
+    is kept for a month.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ from slurmpod_cdk.monitoring.stack import Watching
 def cluster_watch_of(
     scope: Construct, resolved: Resolved, cluster: ClusterStack, watching: Watching | None
 ) -> ClusterWatchStack | None:
-    """Make what watches nodes and their logs; None where the environment asks for nothing."""
+    """Make the monitoring of nodes and their logs if the environment has any, else return None."""
     if resolved.stacks.cluster_watch is None or watching is None or watching.key_arn is None:
         return None
     return ClusterWatchStack(
@@ -37,8 +37,8 @@ def cluster_watch_of(
 class ClusterWatchStack(EnvironmentStack):
     """Settings and filters of the cluster's logs, node count and alarms, HyperPod's collector.
 
-    A stack of its own: CloudFormation rolls a stack back as a whole, and a log group that cannot be
-    encrypted must not take a cluster with it that took an hour to make.
+    A separate stack: CloudFormation rolls a stack back as a whole, and a log group that cannot be
+    encrypted must not delete a cluster that took an hour to create.
     """
 
     def __init__(
@@ -86,13 +86,14 @@ class ClusterWatchStack(EnvironmentStack):
 
 
 class ClusterLogs(Construct):
-    """Settings of the log group `name`, which HyperPod makes: retention, encryption, tags.
+    """Settings of the log group `name`, which HyperPod creates: retention, encryption, tags.
 
-    CloudFormation cannot change a log group that a service has made; the CDK's own function calls
+    CloudFormation cannot change a log group that a service has created; the CDK's function calls
     the API instead.
 
-    Nothing is undone when the construct goes: logs tell what happened, and stay encrypted. Where no
-    node has written yet, as may be in a cluster without scripts, the group is made.
+    Nothing is undone when the construct is removed: the logs are needed afterwards, and stay
+    encrypted. If no node has written yet, for example in a cluster without scripts, the group is
+    created.
     """
 
     def __init__(
@@ -148,10 +149,10 @@ NAME = "sagemaker-observability"
 
 
 class ObservabilityExtension(Construct):
-    """HyperPod's own collector of metrics: the extension that it installs on every node.
+    """HyperPod's metrics collector: the extension that it installs on every node.
 
-    The generic resource: the pinned CDK has no construct of AWS::SageMaker::Extension yet. The CDK
-    tags no generic resources, so the tags are among its properties.
+    It is a generic resource: the pinned CDK has no construct for AWS::SageMaker::Extension yet. The
+    CDK does not tag generic resources, so the tags are among its properties.
     """
 
     def __init__(
@@ -187,7 +188,7 @@ class ObservabilityExtension(Construct):
 
 
 def _configuration(settings: Observability) -> Mapping[str, Any]:
-    """Return the settings in HyperPod's words; all of ours, as an update keeps what it leaves out.
+    """Return all our settings in HyperPod's spelling: an update keeps omitted settings.
 
     Source: developer guide, "Observability extension configuration".
     """

@@ -1,1 +1,1 @@
-"""The server of RDS for job records."""
+"""The RDS server for job records."""

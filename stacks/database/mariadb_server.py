@@ -1,4 +1,4 @@
-"""The RDS server with MariaDB, and its part that only the cluster's nodes reach."""
+"""The RDS server with MariaDB, which only the cluster's nodes can reach."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ LOG_RETENTION_DAYS = 90
 STORAGE_TYPE = "gp3"
 
 STANDBY = "Standby"
-"""Stands in the construct tree for the second server, which is no resource: reviews look for it."""
+"""Construct id that marks the standby server, which is not a resource: reviews look for it."""
 
 DELETION_PROTECTION = "DeletionProtection"
-"""Stands there, in the same way, for RDS's refusal to delete the server."""
+"""Construct id that marks RDS's deletion protection, for the same reason."""
 
 NO_WAY_OUT = aws_ec2.CfnSecurityGroup.EgressProperty(
     ip_protocol="icmp",
@@ -40,13 +40,13 @@ NO_WAY_OUT = aws_ec2.CfnSecurityGroup.EgressProperty(
 
 
 class MariaDbServer(Construct):
-    """A server that only the given security groups reach, on its own port.
+    """A server that only the given security groups can reach, on its port.
 
-    RDS makes the password, keeps it in Secrets Manager, and changes it every seven days: nobody
-    chooses it and no template holds it (RDS user guide, Password management with Secrets Manager).
-    The server has a fixed name, so that a change for which CloudFormation would make an empty one
-    in its place fails. Where it is retained, so is what it stands on: subnet group, security group
-    and parameters cannot be deleted under it.
+    RDS generates the password, stores it in Secrets Manager, and changes it every seven days: it is
+    neither chosen nor in a template (RDS user guide, Password management with Secrets Manager). The
+    server has a fixed name, so that a change for which CloudFormation would replace it with an
+    empty one fails. If it is retained, so are the subnet group, security group and parameters that
+    it uses, which cannot be deleted before it.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class MariaDbServer(Construct):
             parameters=server_parameters(requires_tls=self._database.requires_tls),
         )
         self._keep(parameters)
-        # The parameters of the version before are needed by nobody once the server has others.
+        # The parameters of the previous version are unused once the server has new ones.
         parameters.cfn_options.update_replace_policy = CfnDeletionPolicy.DELETE
         return parameters.ref
 
@@ -169,7 +169,7 @@ class MariaDbServer(Construct):
         return server
 
     def _log_groups(self) -> Iterator[CfnResource]:
-        """Make the groups to which RDS will write: its own would keep everything for ever."""
+        """Make the log groups for RDS: groups created by RDS would keep everything forever."""
         for log in LOGS:
             group = aws_logs.CfnLogGroup(
                 self,
@@ -182,16 +182,16 @@ class MariaDbServer(Construct):
             yield group
 
     def _keep(self, resource: CfnResource) -> None:
-        """Keep what the server needs where it is kept itself."""
+        """Retain the resources that a retained server needs."""
         on_delete: OnDelete = "retain" if self._new.settings.on_delete == "retain" else "delete"
         apply_on_delete(resource, on_delete)
 
 
 def server_parameters(*, requires_tls: bool) -> dict[str, str]:
-    """Return what differs from RDS's own parameters.
+    """Return the parameters that differ from RDS's defaults.
 
-    Slurm asks for the long lock wait and the large packets (Slurm, Accounting and Resource Limits,
-    MySQL Configuration); a server that keeps a binary log, as RDS does for its backups, needs the
+    Slurm requires the long lock wait and the large packets (Slurm, Accounting and Resource Limits,
+    MySQL Configuration); a server with a binary log, which RDS keeps for backups, needs the
     permission for slurmdbd's stored routines (MariaDB, Binary Logging of Stored Routines).
     """
     return {

@@ -1,4 +1,4 @@
-"""The database stack: a server of RDS for job records."""
+"""The database stack: an RDS server for job records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slurmpod_cdk.network.stack import ClusterNetwork
 
 @dataclass(frozen=True)
 class DatabaseServer:
-    """How to reach the server: tokens."""
+    """The address and credentials of the server: tokens."""
 
     stack: DatabaseStack
     endpoint: str
@@ -26,7 +26,7 @@ class DatabaseServer:
 def database_of(
     scope: Construct, resolved: Resolved, network: ClusterNetwork
 ) -> DatabaseServer | None:
-    """Make the server that the environment asks for; None where it asks for none."""
+    """Make the database if the environment has one, else return None."""
     database = resolved.database
     if database is None or database.new is None:
         return None
@@ -38,7 +38,7 @@ def database_of(
 
 
 class DatabaseStack(EnvironmentStack):
-    """Job records, which outlive the cluster."""
+    """The database of job records, which outlive the cluster."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""A model that SageMaker serves beside the cluster."""
+"""A model that SageMaker serves next to the cluster."""

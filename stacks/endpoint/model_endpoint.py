@@ -1,4 +1,4 @@
-"""A model behind a real-time endpoint of SageMaker, with a role that reads this model alone."""
+"""A model behind a SageMaker real-time endpoint, with a role that can read only this model."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from slurmpod.resolve import Resolved, ResolvedEndpoint
 from slurmpod_cdk.policy_document import policy_document
 
 VARIANT = "model"
-"""The one production variant, which has all requests."""
+"""The only production variant, which gets all requests."""
 
 LOG_RETENTION_DAYS = 90
 SCALE_OUT_SECONDS = 60
 SCALE_IN_SECONDS = 300
-"""Pauses between two steps: instances come soon, and go when requests stay few."""
+"""Cooldowns: scale out soon, scale in once requests stay low."""
 
 VOLUME_KEY = "VolumeKey"
 LOG_KEY = "LogKey"
 MODEL_FOLDER = "ModelFolder"
-"""Stand in the construct tree for keys of the user's and for a model in many files, which are no
-resources: reviews look for them."""
+"""Construct ids that mark the user's keys and a model in many files, which are not resources:
+reviews look for them."""
 
 VariantProperty = aws_sagemaker.CfnEndpointConfig.ProductionVariantProperty
 
 
 class ModelEndpoint(Construct):
-    """Model, endpoint configuration, endpoint, and what scales it.
+    """Model, endpoint configuration, endpoint and its scaling.
 
-    The endpoint has a fixed name, by which it is called. Model and configuration cannot be changed:
-    CloudFormation makes new ones, of which it makes up the names, and the endpoint turns to them.
+    The endpoint has a fixed name, by which it is invoked. Model and configuration are immutable:
+    CloudFormation creates new ones with generated names, and the endpoint switches to them.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class ModelEndpoint(Construct):
         )
 
     def _log(self) -> aws_logs.CfnLogGroup:
-        """Make the group to which SageMaker will write: its own would keep everything for ever."""
+        """Make the log group: one created by SageMaker would keep everything forever."""
         key = self._endpoint.settings.kms_key_arn
         if key:
             Construct(self, LOG_KEY)

@@ -16,13 +16,13 @@ from slurmpod_cdk.network.stack import ClusterNetwork
 from slurmpod_cdk.watch_metrics import FIVE_MINUTES
 
 DELETE_AFTER_TAG = "slurmpod:delete-after"
-"""The tag with the day until which something is wanted."""
+"""The tag with the day until which the resource is wanted."""
 
 
 def endpoint_of(
     scope: Construct, resolved: Resolved, network: ClusterNetwork, watching: Watching | None
 ) -> EndpointStack | None:
-    """Make the endpoint that the environment asks for; None where it asks for none."""
+    """Make the endpoint if the environment has one, else return None."""
     if resolved.endpoint is None:
         return None
     return EndpointStack(
@@ -31,7 +31,7 @@ def endpoint_of(
 
 
 class EndpointStack(EnvironmentStack):
-    """Nothing in it holds data but the log, which outlives it."""
+    """The stack of the endpoint; only its log, which is retained, holds data."""
 
     def __init__(
         self,
@@ -72,16 +72,16 @@ class EndpointStack(EnvironmentStack):
 
 
 PERIODS_WITH_ERRORS = 3
-"""Periods in a row: one failed request tells nobody, a quarter of an hour of them does."""
+"""Consecutive periods: one failed request raises no alarm, a quarter of an hour of them does."""
 
 DAY = Duration.days(1)
 _Missing = aws_cloudwatch.TreatMissingData
 
 
 class EndpointAlarms(Construct):
-    """Alarms for requests that fail, and for an endpoint that nobody uses, which costs.
+    """Alarms for failed requests, and for an unused endpoint, which is still billed.
 
-    SageMaker reports no metrics where there were no requests.
+    SageMaker reports no metrics without requests.
 
     Source: SageMaker developer guide, "Amazon SageMaker AI metrics in Amazon CloudWatch", endpoint
     invocation metrics.
@@ -106,7 +106,7 @@ class EndpointAlarms(Construct):
             self,
             "Unused",
             Condition(requests, 1, 1, _Missing.BREACHING, fewer),
-            text="nobody has asked the endpoint anything for a day, and its instances cost: "
+            text="the endpoint had no requests for a day, but its instances are billed: "
             "destroy its stack (slurmpod destroy FILE --only endpoint) and remove "
             "services.endpoint",
             topic_arn=topic_arns["info"],

@@ -15,20 +15,20 @@ from slurmpod_cdk.lifecycle.bundle import LifecycleBundle
 from slurmpod_cdk.policy_document import policy_document
 
 POLICIES_OF_DATA = frozenset({"Buckets", "DataBuckets"})
-"""Those that grow with the environment are resources of their own beside the role."""
+"""Policies that grow with the environment are separate resources next to the role."""
 
 
 class ExecutionRole(Construct):
-    """What the table of permissions says for these nodes, and no more.
+    """A role with exactly the permissions that the table lists for these nodes.
 
-    Source: SageMaker HyperPod developer guide, "IAM role for SageMaker HyperPod". Not with AWS's
+    Source: SageMaker HyperPod developer guide, "IAM role for SageMaker HyperPod". Without AWS's
     managed policy, which would let nodes read other environments' buckets.
     """
 
     def __init__(
         self, construct: Construct, id_: str, *, scope: Scope, policy_arns: Sequence[str] = ()
     ) -> None:
-        """Make the role for the nodes of `scope`, with further managed policies."""
+        """Make the role for the nodes of `scope`, with additional managed policies."""
         super().__init__(construct, id_)
         documents = {name: policy_document(grants) for name, grants in policies(scope).items()}
         self.role = aws_iam.Role(
@@ -49,17 +49,17 @@ class ExecutionRole(Construct):
             aws_iam.Policy(self, name, roles=[self.role], document=documents[name])
 
     def _further_policy(self, number: int, arn: str) -> aws_iam.IManagedPolicy:
-        """Name a policy of the user's choice; the id tells a review whether AWS wrote it."""
+        """Return a policy chosen by the user; its id tells reviews whether it is AWS managed."""
         kind = "OfAws" if account_of_arn(arn) == "aws" else "Own"
         return aws_iam.ManagedPolicy.from_managed_policy_arn(self, f"{kind}{number}", arn)
 
 
 class NodeRoles(Construct):
-    """One role each for the groups of controllers, logins and workers, with what these need.
+    """One role each for the groups of controllers, logins and workers, with their permissions.
 
-    That is what docs/permissions.md lists for every node: interfaces in these subnets with these
+    docs/permissions.md lists the permissions of every node: interfaces in these subnets with these
     security groups, HyperPod's logs and metrics of this cluster, sessions, and reading the scripts.
-    Whatever jobs need is granted to the roles as to any other.
+    Grant further permissions for jobs to these roles as to any other role.
     """
 
     def __init__(
@@ -78,9 +78,9 @@ class NodeRoles(Construct):
     ) -> None:
         """Make the roles for the cluster of this name.
 
-        HyperPod encrypts volumes with `volume_keys`, nodes write to `log_groups` beside their own,
-        and without login nodes people work on controllers. File systems with EFA, and existing ones
-        that may have it, are asked whether they do.
+        HyperPod encrypts volumes with `volume_keys`, nodes write to `log_groups` in addition to
+        their own, and without login nodes people work on controllers. Nodes may describe file
+        systems with EFA, and existing ones that may have it, to find out whether it is enabled.
         """
         super().__init__(scope, id_)
         stack = Stack.of(self)
@@ -125,7 +125,7 @@ class NodeRoles(Construct):
         lifecycle: LifecycleBundle | None,
         log_groups: Sequence[aws_logs.ILogGroup],
     ) -> None:
-        """Grant what others hold: the key of the scripts' bucket, and log groups."""
+        """Grant access to resources of others: the key of the scripts' bucket, and log groups."""
         key = lifecycle.bucket.encryption_key if lifecycle else None
         if key:
             key.grant_decrypt(role)

@@ -20,7 +20,7 @@ from slurmpod_cdk.network.stack import ClusterNetwork
 
 @dataclass(frozen=True)
 class ExecutionRoles:
-    """The execution role of the groups of each role; `stack` is None when none is made."""
+    """The execution roles by role of the groups; `stack` is None if none is created."""
 
     stack: IdentityStack | None
     arns: Mapping[Role, str]
@@ -34,7 +34,7 @@ def node_roles_of(
     watching: Watching | None,
     given_arns: Mapping[Role, str] | None = None,
 ) -> ExecutionRoles:
-    """Make the roles of the nodes, or look up those that are there already or that an app gave."""
+    """Make the roles of the nodes, or look up existing ones or those of the app."""
     if resolved.stacks.identity is None:
         existing = node_roles(resolved).items()
         written = {role: arn for arn, served in existing for role in served}
@@ -55,7 +55,7 @@ def node_roles_of(
 
 
 class IdentityStack(EnvironmentStack):
-    """One execution role for all instance groups, or one for those of each role."""
+    """One execution role for all instance groups, or one per role of the groups."""
 
     def __init__(
         self,

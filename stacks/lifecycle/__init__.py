@@ -1,1 +1,1 @@
-"""The bucket with the scripts that set nodes up."""
+"""The bucket with the lifecycle scripts of nodes."""

@@ -6,18 +6,18 @@ from aws_cdk import Duration, Names, RemovalPolicy, Stack, aws_s3
 from constructs import Construct
 
 BEGINNING = "sagemaker-"
-"""What AWS's own policy for nodes, AmazonSageMakerClusterInstanceRolePolicy, reads."""
+"""Prefix of buckets that AmazonSageMakerClusterInstanceRolePolicy, AWS's policy, allows."""
 
 LONGEST_NAME_OF_ITS_OWN = 24
-"""What account, Region and the beginning leave of the 63 characters of a bucket's name."""
+"""Characters left of the 63 in a bucket's name after prefix, account and Region."""
 
 
 class LifecycleBucket(Construct):
-    """A private, encrypted, versioned bucket that answers TLS requests only.
+    """A private, encrypted, versioned bucket that accepts TLS requests only.
 
-    It is kept unless somebody says otherwise, because nodes that are replaced fetch their
-    scripts again. Versions show who wrote what over a script that runs as root on every node. Older
-    copies of job records go after `records_days`.
+    It is retained by default, because replaced nodes fetch their scripts again. Versions show
+    changes of scripts, which run as root on every node. Older copies of job records expire after
+    `records_days`.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class LifecycleBucket(Construct):
         )
 
     def _own_name(self) -> str:
-        """Return a name that no other such bucket of this account and Region has."""
+        """Return a name that is unique among such buckets of this account and Region."""
         stack = Stack.of(self)
         own = Names.unique_resource_name(
             self, max_length=LONGEST_NAME_OF_ITS_OWN, separator="-"

@@ -17,17 +17,17 @@ from slurmpod_cdk.lifecycle.bucket import BEGINNING, LifecycleBucket
 
 MANAGED_POLICY = "AmazonSageMakerClusterInstanceRolePolicy"
 ALLOW_IT = (
-    "let the role of the nodes s3:ListBucket and s3:GetObject there, or choose a bucket whose name "
+    "allow the nodes' role s3:ListBucket and s3:GetObject on it, or choose a bucket whose name "
     f"begins with '{BEGINNING}'"
 )
 
 
 class LifecycleBundle(Construct):
-    """The files of a bundle, where HyperPod fetches them for every new node: `source_s3_uri`.
+    """The files of a bundle at `source_s3_uri`, from where HyperPod fetches them for new nodes.
 
-    They lie in `folder` of `bucket`, under a hash of their content.
+    They are in `folder` of `bucket`, under a hash of their content.
 
-    Earlier bundles stay: a running cluster points to its own until its update has ended, and a
+    Earlier bundles are kept: a running cluster uses its bundle until its update has ended, and a
     node that is replaced meanwhile fetches that one.
     """
 
@@ -44,19 +44,18 @@ class LifecycleBundle(Construct):
     ) -> None:
         """Deploy a folder of scripts, or a rendered bundle.
 
-        HyperPod starts `entry_script`, a file at the top. Without a `bucket` there is a new one:
-        private, encrypted, versioned, and kept when its stack goes. `values` are texts, which may
-        be CloudFormation tokens, by the placeholders in the files in whose place they stand.
+        HyperPod starts `entry_script`, a file at the top level. By default a new `bucket` is
+        created: private, encrypted, versioned, and retained. `values` are texts, which may be
+        CloudFormation tokens, by the placeholders that they replace in the files.
 
-        Tokens of another stack stay the same when what they stand for is replaced, and the CDK
-        passes over a stack whose template is the same. With another `generation` it deploys the
-        files again.
+        Tokens of another stack keep their text when the resource is replaced, and the CDK skips a
+        stack with an unchanged template. With a new `generation` it deploys the files again.
 
-        A bucket that AWS's own policy for nodes does not cover gets a warning: their role has to
-        read it by a policy of yours.
+        A bucket that AWS's managed policy for nodes does not cover gets a warning: one of your
+        policies must allow their role to read it.
 
         Raises:
-            WrongProperties: The folder cannot be taken, lacks the entry script, or has no such
+            WrongProperties: The folder cannot be used, lacks the entry script, or lacks a
                 placeholder.
         """
         super().__init__(scope, id_)
@@ -105,17 +104,17 @@ class LifecycleBundle(Construct):
 
 
 def _lacks(bundle: Bundle, entry_script: str) -> Iterator[str]:
-    """Yield in words that HyperPod would not find the script to start."""
+    """Yield a message if HyperPod would not find the entry script."""
     at_the_top = sorted(path for path in bundle.files if "/" not in path)
     if entry_script not in at_the_top:
         there = ", ".join(at_the_top) or "none"
-        yield f"entry_script: no '{entry_script}' at the top of the files; there: {there}"
+        yield f"entry_script: no '{entry_script}' at the top level; found: {there}"
 
 
 def _uncovered(bucket: aws_s3.IBucket) -> Iterator[str]:
-    """Yield in words that AWS's policy does not cover this bucket, as far as its name is known.
+    """Yield a message if AWS's policy does not cover this bucket or its name is unknown.
 
-    Sources: SageMaker API reference, ClusterLifeCycleConfig (the name is asked for because of that
+    Sources: SageMaker API reference, ClusterLifeCycleConfig (the name is required because of that
     policy); aws-samples/sample-physical-ai-scaffolding-kit, whose bucket has another name and whose
     role may read it.
     """
@@ -124,15 +123,15 @@ def _uncovered(bucket: aws_s3.IBucket) -> Iterator[str]:
     if isinstance(made, aws_s3.CfnBucket):
         name = Stack.of(bucket).resolve(made.bucket_name)
     if name is None:
-        yield f"{MANAGED_POLICY} reads no bucket without a name of its own: {ALLOW_IT}"
+        yield f"{MANAGED_POLICY} does not cover a bucket with a generated name: {ALLOW_IT}"
     elif isinstance(name, str) and not Token.is_unresolved(name) and not name.startswith(BEGINNING):
-        yield f"{MANAGED_POLICY} does not read '{name}': {ALLOW_IT}"
+        yield f"{MANAGED_POLICY} does not cover '{name}': {ALLOW_IT}"
 
 
 def _log_group(scope: Construct) -> aws_logs.LogGroup:
-    """Return the function's log group, made before the function.
+    """Return the function's log group, created before the function.
 
-    The CDK's own is made after it, and fails when the function has already written.
+    The CDK would create it after the function, which fails if the function has already written.
     """
     return aws_logs.LogGroup(
         scope,

@@ -1,4 +1,4 @@
-"""The lifecycle stack: the bucket with the scripts that set nodes up."""
+"""The lifecycle stack: the bucket with the lifecycle scripts of nodes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def lifecycle_of(
     database: DatabaseServer | None,
     watching: Watching | None,
 ) -> LifecycleStack | None:
-    """Make the bucket with `bundle`, completed with what is known when it is deployed."""
+    """Make the bucket with `bundle`, completed with deploy-time values."""
     if bundle is None:
         return None
     values = _deploy_time_values(file_systems, database, watching)
@@ -41,7 +41,7 @@ def lifecycle_of(
 
 
 class LifecycleStack(EnvironmentStack):
-    """The bundle of lifecycle scripts, where HyperPod fetches it for every new node.
+    """The bundle of lifecycle scripts, which HyperPod fetches for every new node.
 
     An environment in managed mode has none.
     """
@@ -101,7 +101,7 @@ class LifecycleStack(EnvironmentStack):
 def _deploy_time_values(
     file_systems: FileSystems, database: DatabaseServer | None, watching: Watching | None
 ) -> dict[str, str]:
-    """Return what stands in rendered files for what is new, and the values in its place."""
+    """Return the placeholders for new resources in rendered files, with their values."""
     values: dict[str, str] = {}
     for name, target in file_systems.lustre.items():
         placeholders = lustre_placeholders(name)

@@ -1,1 +1,1 @@
-"""What watches an environment and tells people: topics, events, alarms, metrics, a budget."""
+"""Monitoring and notifications of an environment: topics, events, alarms, metrics, a budget."""

@@ -1,4 +1,4 @@
-"""Alarms for file systems and ways out: what fills up, what is worn out, what costs."""
+"""Alarms for file systems and NAT gateways: capacity, throughput, traffic."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from slurmpod_cdk.watch_metrics import (
 )
 
 MINUTES_IN_A_ROW = 5
-"""Points of the capacity, one a minute: a file that comes and goes within them tells nobody."""
+"""Data points of the capacity, one per minute: a short-lived file raises no alarm."""
 
 HALF_AN_HOUR = 6
-"""Points of the throughput, one in five minutes: a checkpoint may use all of it for a while."""
+"""Data points of the throughput, one per five minutes: a checkpoint may use all of it."""
 
 HOUR = Duration.hours(1)
 _Missing = aws_cloudwatch.TreatMissingData
 
 
 class StorageAlarms(Construct):
-    """For each file system: used capacity, a disk nearly full, and throughput if asked for.
+    """For each file system: used capacity, a disk nearly full, and throughput if configured.
 
-    Capacity: FSx reports it every minute, also when nobody works. Where a point is missing, FSx is
-    at its maintenance, and the alarm stays as it is. Throughput: no point is no traffic.
+    FSx reports capacity every minute, also without load. If a data point is missing, FSx is under
+    maintenance, and the alarm keeps its state. For throughput, no data point means no traffic.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class StorageAlarms(Construct):
 
 
 class NatAlarms(Construct):
-    """For each NAT gateway: the data of an hour. No point is no traffic."""
+    """For each NAT gateway: the data of an hour. No data point means no traffic."""
 
     def __init__(
         self,
@@ -120,11 +120,11 @@ class NatAlarms(Construct):
                 zone,
                 Condition(nat_gib(gateway, zone, HOUR), gib_per_hour, 1, _Missing.NOT_BREACHING),
                 text=f"more than {gib_per_hour} GiB in an hour through the NAT gateway in {zone}, "
-                "which costs by the GiB: flow logs tell which node; S3 needs no NAT gateway",
+                "which is billed by the GiB: flow logs show which node; S3 needs no NAT gateway",
                 topic_arn=topic_arn,
             )
 
 
 def nearly_full(percent: int) -> int:
-    """Return where a disk is nearly full: when half of what the limit leaves is gone, too."""
+    """Return the percentage at which a disk is nearly full: halfway between the limit and 100."""
     return (percent + 101) // 2

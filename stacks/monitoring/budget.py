@@ -14,11 +14,11 @@ _Budget = aws_budgets.CfnBudget
 
 
 class MonthlyBudget(Construct):
-    """A budget for what carries the environment's tag.
+    """A budget for resources with the environment's tag.
 
-    It counts nothing before the tag is activated as a cost allocation tag, in the account that
-    pays. It has no name of its own: whenever a notification changes, CloudFormation makes a new
-    budget before it removes the old one. Source: AWS Billing user guide, "Activating user-defined
+    It counts nothing before the tag is activated as a cost allocation tag, in the payer account.
+    Its name is generated: whenever a notification changes, CloudFormation creates a new budget
+    before it removes the old one. Source: AWS Billing user guide, "Activating user-defined
     cost allocation tags"; CloudFormation, AWS::Budgets::Budget.
     """
 

@@ -24,16 +24,16 @@ HALF = 12
 """Half of the 24 columns of a dashboard."""
 
 SLASH = "$252F"
-"""As the console writes one in the name of a log group: encoded twice, with $ for %."""
+"""A slash in a log group's name in console URLs: encoded twice, with $ for %."""
 
 _PERCENT = aws_cloudwatch.YAxisProps(min=0, max=100, label="%", show_units=False)
 _FROM_NOTHING = aws_cloudwatch.YAxisProps(min=0, show_units=False)
 
 
 class Dashboard(Construct):
-    """Nodes, failures, file systems and ways out on one page, and the way to the logs.
+    """Nodes, failures, file systems and NAT gateways on one page, with links to the logs.
 
-    It lies in the stack before the cluster: when the cluster cannot be made, here is where to look.
+    It is in the stack before the cluster, so that it exists even if the cluster cannot be created.
     """
 
     def __init__(

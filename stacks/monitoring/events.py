@@ -1,4 +1,4 @@
-"""Events of a cluster in EventBridge: the severity of each, its words for people, its rule.
+"""Events of a cluster in EventBridge: their severities, messages and rules.
 
 Sources: SageMaker AI developer guide, "Events that Amazon SageMaker AI sends to Amazon
 EventBridge" (the three kinds of events and their members) and "SageMaker HyperPod cluster events
@@ -20,7 +20,7 @@ from slurmpod.resolve import Resolved
 
 Severity = Literal["critical", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "info")
-"""As `monitoring.notify` has them."""
+"""The severities of `monitoring.notify`."""
 
 SOURCE = "aws.sagemaker"
 STATE_CHANGE = "SageMaker HyperPod Cluster State Change"
@@ -32,7 +32,7 @@ Pattern = dict[str, Any]
 
 @dataclass(frozen=True)
 class Message:
-    """Lines for people; `<name>` in them stands for what the path of that name leads to."""
+    """Lines of a message; `<name>` in them is replaced by the value at the path of that name."""
 
     paths: Mapping[str, str]
     lines: tuple[str, ...]
@@ -40,7 +40,7 @@ class Message:
 
 @dataclass(frozen=True)
 class ClusterEvents:
-    """Events of one kind that matter equally; `detail` is the pattern of their details."""
+    """Events of one kind and severity; `detail` is the pattern of their details."""
 
     id: str
     severity: Severity
@@ -50,12 +50,12 @@ class ClusterEvents:
 
     @property
     def pattern(self) -> Pattern:
-        """The whole pattern, as EventBridge takes it."""
+        """The complete pattern, in EventBridge's form."""
         return {"source": [SOURCE], "detail-type": [self.kind], "detail": self.detail}
 
 
 def events_of(cluster: str, region: str) -> Iterator[ClusterEvents]:
-    """Yield what to tell of the cluster of this name; no event belongs to two of them."""
+    """Yield the events to report for the cluster of this name; no event belongs to two of them."""
     yield from _state_changes(cluster, region)
     yield from _node_health(cluster, region)
     yield from _cluster_events(cluster, region)
@@ -68,7 +68,7 @@ _NO_FAILURE = [{"exists": False}, {"anything-but": {"wildcard": "* *"}}]
 
 
 def _state_changes(cluster: str, region: str) -> Iterator[ClusterEvents]:
-    """Yield what becomes of the cluster; one that goes back to service after a failure says why."""
+    """Yield the status changes of the cluster, and returns to service after a failure."""
     describe = f"aws sagemaker describe-cluster --region {region} --cluster-name {cluster}"
     after = f"the cluster is as it was before: correct what failed and deploy again; {describe}"
     healthy: Pattern = {"ClusterStatus": ["InService"], "FailureMessage": _NO_FAILURE}
@@ -99,10 +99,10 @@ def _status(*statuses: str) -> Pattern:
 
 
 def _node_health(cluster: str, region: str) -> Iterator[ClusterEvents]:
-    """Yield what the health monitoring agent finds.
+    """Yield the findings of the health monitoring agent.
 
-    An unhealthy node for which HyperPod plans nothing (RepairAction None) waits for somebody; one
-    that is rebooted or replaced comes back by itself, or shows among the missing nodes.
+    An unhealthy node without a HyperPod action (RepairAction None) needs an operator; one that is
+    rebooted or replaced comes back automatically, or appears among the missing nodes.
     """
     nodes = f"aws sagemaker list-cluster-nodes --region {region} --cluster-name {cluster}"
     paths = {
@@ -137,9 +137,9 @@ def _node_health(cluster: str, region: str) -> Iterator[ClusterEvents]:
 
 
 def _cluster_events(cluster: str, region: str) -> Iterator[ClusterEvents]:
-    """Yield what a continuously provisioned cluster tells of its work, by HyperPod's own levels.
+    """Yield the cluster events of continuous provisioning, by HyperPod's levels.
 
-    What goes well with single instances is left out: a large cluster tells of thousands of them.
+    Successes of single instances are left out: a large cluster sends thousands of them.
     FailureMessage of these events is empty in EventBridge, hence the call that shows it.
     """
     paths = {
@@ -181,11 +181,11 @@ _Rule = aws_events.CfnRule
 
 
 class EventRules(Construct):
-    """A rule for each kind of event, which sends a text for people to the topic of its severity.
+    """A rule for each kind of event, which sends a message to the topic of its severity.
 
-    What cannot be delivered within a day ends up in a queue for two weeks, to be read by hand:
-    otherwise a topic that somebody broke would swallow the news of a failed cluster. The queue has
-    SQS's own key, because a KMS key that services may not use is one of the reasons to be there.
+    Events that cannot be delivered within a day are kept in a queue for two weeks, to be read
+    manually: otherwise a misconfigured topic would hide a failed cluster. The queue uses SQS's key,
+    because a KMS key that services may not use is a possible cause of failed deliveries.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class EventRules(Construct):
 
 
 def _transformer(message: Message) -> _Rule.InputTransformerProperty:
-    """Return the message as EventBridge takes it: each line a text of JSON."""
+    """Return the message in EventBridge's form: each line is a JSON string."""
     return _Rule.InputTransformerProperty(
         input_paths_map=dict(message.paths),
         input_template="\n".join(json.dumps(line) for line in message.lines),

@@ -26,9 +26,9 @@ from slurmpod_cdk.storage.stack import FileSystems
 
 @dataclass(frozen=True)
 class Watching:
-    """What others refer to: topics by severity, and the workspace for metrics if there is one.
+    """The resources that others refer to: topics by severity, and the workspace for metrics.
 
-    `topic_arns` is empty and `key_arn` None where there is a budget and nothing else.
+    `topic_arns` is empty and `key_arn` None if there is only a budget.
     """
 
     stack: MonitoringStack
@@ -41,7 +41,7 @@ class Watching:
 def watching_of(
     scope: Construct, resolved: Resolved, network: ClusterNetwork, file_systems: FileSystems
 ) -> Watching | None:
-    """Make what the environment asks to be watched; None where it asks for nothing."""
+    """Make the monitoring if the environment has any, else return None."""
     if resolved.stacks.monitoring is None:
         return None
     stack = MonitoringStack(
@@ -61,9 +61,9 @@ def watching_of(
 
 
 class MonitoringStack(EnvironmentStack):
-    """Topics, rules for events, alarms, a budget. Deployed before the cluster, to tell of it.
+    """Topics, event rules, alarms, a budget. Deployed before the cluster, to report on it.
 
-    What needs the cluster to be there is in `stacks.cluster_watch`.
+    Monitoring that requires an existing cluster is in `stacks.cluster_watch`.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class MonitoringStack(EnvironmentStack):
             self._collect_metrics(resolved, monitoring, key)
 
     def _limit(self, name: str, budget: Budget) -> None:
-        """Make the budget once the policy is there that lets it publish."""
+        """Make the budget after the policy that allows it to publish."""
         monthly = MonthlyBudget(
             self,
             "Budget",
@@ -181,7 +181,7 @@ class MonitoringStack(EnvironmentStack):
 
 
 def _watch_undelivered(scope: Construct, events: EventRules, topic_arn: str) -> None:
-    """Tell of events that reached no topic; alarms come another way, and may still arrive."""
+    """Alarm on undelivered events; alarms use another path and may still arrive."""
     visible = events.undelivered.metric_approximate_number_of_messages_visible(statistic="Maximum")
     missing = aws_cloudwatch.TreatMissingData.NOT_BREACHING
     add_alarm(

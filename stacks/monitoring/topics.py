@@ -15,10 +15,10 @@ from slurmpod_cdk.monitoring.events import SEVERITIES
 
 
 class SeverityTopics(Construct):
-    """Encrypted topics that take and give messages by TLS only; `arns` go by severity.
+    """Encrypted topics that accept and deliver messages over TLS only; `arns` are by severity.
 
-    Subscriptions are named after what they send to: one that goes leaves the others alone, and
-    nobody has to confirm again.
+    Subscriptions are named after their targets: removing one does not affect the others, which need
+    no new confirmation.
     """
 
     def __init__(
@@ -57,9 +57,9 @@ def _endpoints(subscribers: Subscribers) -> Iterator[tuple[str, str]]:
 
 
 def _publishers(resolved: Resolved, topic_arn: str) -> Iterator[aws_iam.PolicyStatement]:
-    """Let alarms, budgets and events of this account be published.
+    """Allow alarms, budgets and events of this account to publish.
 
-    EventBridge needs this policy and takes no role for a topic; its documentation knows no
+    EventBridge needs this policy and uses no role for a topic; its documentation lists no
     condition here. Source: EventBridge user guide, "Using resource-based policies"; AWS Budgets,
     "Creating an Amazon SNS topic for budget notifications".
     """
@@ -90,12 +90,12 @@ def _publishers(resolved: Resolved, topic_arn: str) -> Iterator[aws_iam.PolicySt
 
 
 class MonitoringKey(Construct):
-    """The user's own key, or a new one.
+    """The user's key, or a new one.
 
-    For topics, the cluster's logs and those of the function that counts nodes.
+    It encrypts topics, the cluster's logs and those of the function that counts nodes.
 
-    It outlives its stack: the log group of a cluster stays when the cluster goes, and without the
-    key nobody can read it.
+    It is retained: the log group of a cluster is kept when the cluster is deleted, and is
+    unreadable without the key.
     """
 
     def __init__(self, scope: Construct, id_: str, *, resolved: Resolved) -> None:
@@ -121,11 +121,11 @@ class MonitoringKey(Construct):
 
 
 def _users_of_the_key(resolved: Resolved) -> Iterator[aws_iam.PolicyStatement]:
-    """Let those services encrypt messages that publish them.
+    """Allow the publishing services to encrypt messages.
 
-    EventBridge names no source when it asks for a data key: a condition on the account, which the
-    others get, would drop every message without a word. It publishes with the permission of the
-    topic's policy only to topics of its rule's account. Source: Amazon SNS developer guide, "Key
+    EventBridge passes no source when it requests a data key: a condition on the account, which the
+    others have, would silently drop every message. With the permission of the topic's policy it
+    publishes only to topics in its rule's account. Source: Amazon SNS developer guide, "Key
     management", compatibility with AWS services; AWS Budgets, "Creating an Amazon SNS topic".
     """
     actions = ["kms:Decrypt", "kms:GenerateDataKey*"]

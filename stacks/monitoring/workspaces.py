@@ -1,4 +1,4 @@
-"""The workspaces for metrics: Prometheus, to which nodes send them, and Grafana, which asks it."""
+"""The workspaces for metrics: Prometheus, which stores them, and Grafana, which queries it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from slurmpod_cdk.log_groups import logs_encrypt
 from slurmpod_cdk.retention import apply_on_delete
 
 VENDED_LOGS = "/aws/vendedlogs"
-"""Where services may write without a resource policy for each log group (Amazon CloudWatch Logs
-user guide, "Logging that requires additional permissions")."""
+"""Prefix of log groups to which services may write without a separate resource policy (Amazon
+CloudWatch Logs user guide, "Logging that requires additional permissions")."""
 
 RULES = "slurmpod"
 
 
 class PrometheusWorkspace(Construct):
-    """A workspace of Amazon Managed Service for Prometheus; it outlives its stack, as data do.
+    """A workspace of Amazon Managed Service for Prometheus, which is retained like all data.
 
-    `arn` is what nodes may write to, `remote_write_url` is where.
+    Nodes may write to `arn`, at `remote_write_url`.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class PrometheusWorkspace(Construct):
 
 
 def _log_group(scope: Construct, resolved: Resolved, key: aws_kms.IKey) -> aws_logs.LogGroup:
-    """Make the group for what rules and alerts report; it says nothing that metrics do not."""
+    """Make the log group for rules and alerts, which has no information beyond the metrics."""
     name = f"{VENDED_LOGS}/prometheus/{resolved.name}"
     key.add_to_resource_policy(logs_encrypt(resolved, "EncryptPrometheusLogs", name))
     group = aws_logs.LogGroup(
@@ -97,9 +97,9 @@ QUERY = (
 
 
 class GrafanaWorkspace(Construct):
-    """A workspace of Amazon Managed Grafana; people's own dashboards in it outlive the stack.
+    """A workspace of Amazon Managed Grafana, which is retained with users' own dashboards.
 
-    `slurmpod dashboards --push` brings data source and dashboards: CloudFormation knows neither.
+    `slurmpod dashboards --push` adds data source and dashboards: CloudFormation supports neither.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class GrafanaWorkspace(Construct):
 
 
 def _role(scope: Construct, resolved: Resolved, workspace_arn: str) -> aws_iam.Role:
-    """Let Grafana ask this one workspace for metrics; it stays as long as Grafana does.
+    """Allow Grafana to query only this workspace; retained as long as Grafana is.
 
     Source: Amazon Managed Grafana user guide, "Permissions and policies for AWS data sources".
     """

@@ -1,1 +1,1 @@
-"""What cdk-nag finds in the stacks, and what of that is accepted."""
+"""Findings of cdk-nag in the stacks, and the accepted ones."""

@@ -1,6 +1,6 @@
 """Accepted findings on functions and their roles.
 
-All but the one that counts nodes are the CDK's own and run during deployments.
+All except the one that counts nodes are the CDK's and run during deployments.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from slurmpod_cdk.nag.waiver import HERE, NAME, Waiver
 _MAY_WRITE_LOGS = "Policy::arn:*:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"
 _DEPLOYMENT_POLICY = "*-lifecycle/Custom::CDKBucketDeployment*/ServiceRole/DefaultPolicy/Resource"
 _DEPLOYMENT_READS = (
-    "CDK's own bucket deployment function reads the bundle with it. The only resources of the "
+    "The CDK's bucket deployment function uses it to read the bundle. The only resources of the "
     "statements are the bootstrap's asset bucket and the lifecycle bucket."
 )
 _DEPLOYMENT_WRITES = (
-    "CDK's own bucket deployment function writes the bundle with it, to the lifecycle bucket "
-    "alone. Its code deletes nothing here (prune is off) and what it overwrites stays as a "
-    "version; who may change the function could delete versions, too."
+    "The CDK's bucket deployment function uses it to write the bundle, to the lifecycle bucket "
+    "only. Its code deletes nothing here (prune is off) and overwritten objects remain as "
+    "versions; anyone who may change the function could delete versions, too."
 )
 _WRITES_LOGS = (
-    "CDK's own function, which runs during deployments. The policy allows writing logs, of any "
-    "group in the account, and nothing else."
+    "A function of the CDK, which runs during deployments. The policy allows writing logs to any "
+    "log group in the account, and nothing else."
 )
 _FUNCTIONS = (
     "*-lifecycle/Custom::CDKBucketDeployment*/Resource",
@@ -29,21 +29,21 @@ _FUNCTIONS = (
     "*-cluster-watch/NodeCount/Function/Resource",
 )
 _ONE_CALLER = (
-    "CloudFormation or the schedule calls it, a few calls at a time and seldom: a reserved share "
-    "of the account's concurrency would only take it from other functions."
+    "CloudFormation or the schedule invokes it, rarely and with few calls at a time: reserved "
+    "concurrency would only take capacity from other functions of the account."
 )
 _CALLER_SEES_FAILURES = (
-    "A failed call is not lost: CloudFormation waits for the answer and fails the deployment with "
-    "it, and what the schedule calls shows in an alarm and runs again at its next time."
+    "A failed call is not lost: CloudFormation waits for the response and fails the deployment, "
+    "and a failed scheduled call raises an alarm and runs again at the next scheduled time."
 )
 _NO_NETWORK_NEEDED = (
-    "It calls public endpoints of AWS with its own narrow role and touches nothing in the VPC. "
-    "Inside it, it would need interfaces, endpoints and a security group for nothing."
+    "It calls public endpoints of AWS with a narrow role and uses nothing in the VPC. Inside the "
+    "VPC it would need interfaces, endpoints and a security group without any benefit."
 )
 _LOGS_OF_DEPLOYMENTS = (
-    "CloudWatch Logs encrypts every group with a key of its own. These entries are the output of "
-    "CDK's own functions, which run during deployments: names and ids of resources, no data of "
-    "users and no secrets. They are kept for a month, or two years where the CDK makes the group."
+    "CloudWatch Logs encrypts every group with its own key. These entries are the output of the "
+    "CDK's functions, which run during deployments: names and ids of resources, no user data and "
+    "no secrets. They are kept for a month, or two years if the CDK creates the group."
 )
 
 FUNCTIONS = (
@@ -59,15 +59,15 @@ FUNCTIONS = (
         rule="AwsSolutions-IAM5",
         detail=f"Resource::arn:*:s3:::cdk-{NAME}-assets-{'[0-9]' * 12}-*/[*]",
         path=_DEPLOYMENT_POLICY,
-        reason="CDK's own bucket deployment function reads assets, whose keys are content hashes, "
-        "from the bootstrap's asset bucket. All applications of the CDK in this account and Region "
-        "share that bucket; secrets have no place there.",
+        reason="The CDK's bucket deployment function reads assets, whose keys are content hashes, "
+        "from the bootstrap's asset bucket. All CDK apps in this account and Region share that "
+        "bucket; it must not contain secrets.",
     ),
     Waiver(
         rule="AwsSolutions-IAM5",
         detail="Resource::<ScriptsBucket[A-F0-9]*.Arn>/[*]",
         path=_DEPLOYMENT_POLICY,
-        reason="CDK's own bucket deployment function writes the bundle under a prefix that changes "
+        reason="The CDK's bucket deployment function writes the bundle under a prefix that changes "
         "with its content, in a bucket that holds nothing else.",
     ),
     *(
@@ -84,8 +84,8 @@ FUNCTIONS = (
     Waiver(
         rule="AwsSolutions-L1",
         path="*-lifecycle/Custom::CDKBucketDeployment*/Resource",
-        reason="CDK's own bucket deployment function runs on the Python version that the pinned "
-        "aws-cdk-lib was tested with, and moves with that pin. It runs during deployments only.",
+        reason="The CDK's bucket deployment function runs on the Python version that the pinned "
+        "aws-cdk-lib was tested with, and changes with that pin. It runs during deployments only.",
     ),
     *(
         Waiver("*-CloudWatchLogGroupEncrypted", path, _LOGS_OF_DEPLOYMENTS)
@@ -99,7 +99,7 @@ FUNCTIONS = (
         rule="AwsSolutions-IAM5",
         detail=f"Resource::arn:*:logs:{HERE}:log-group:{NAME}:[*]",
         path="*-cluster-watch/Logs/*/CustomResourcePolicy/Resource",
-        reason="One log group, that of the cluster. The star is how CloudWatch Logs writes the "
-        "ARN of a log group in policies: it stands for its streams.",
+        reason="One log group, that of the cluster. In policies, CloudWatch Logs requires the star "
+        "in the ARN of a log group: it matches the group's streams.",
     ),
 )

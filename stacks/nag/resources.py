@@ -1,7 +1,7 @@
-"""Accepted findings on what stacks hold: networks, databases, buckets, logs, services.
+"""Accepted findings on resources: networks, databases, buckets, logs, services.
 
-In the order in which stacks are deployed. Where a rule begins with a star, the entry holds for all
-packs that have such a rule.
+In the order in which stacks are deployed. If a rule begins with a star, the entry applies to all
+packs with that rule.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ RESOURCES = (
             rule,
             path="*-network/Network/Vpc/Resource",
             without="*-network/Network/Vpc/FlowLog/FlowLog",
-            reason="The environment file switches flow logs off: rule FLO-001 has warned, and "
-            "whoever accepts that writes the reason beside it.",
+            reason="The environment file disables flow logs: rule FLO-001 warns about it, and the "
+            "waiver of that warning states the reason.",
         )
         for rule in ("AwsSolutions-VPC7", "*-VPCFlowLogsEnabled")
     ),
@@ -23,8 +23,8 @@ RESOURCES = (
         rule="*-CloudWatchLogGroupEncrypted",
         path="*-network/Network/FlowLogs/Resource",
         without="*-network/Network/FlowLogsKey",
-        reason="CloudWatch Logs encrypts every group with a key of its own. Whoever must hold the "
-        "key of the flow logs names it: network.flow_logs.kms_key_arn.",
+        reason="CloudWatch Logs encrypts every group with its own key. To use your key for the "
+        "flow logs, set network.flow_logs.kms_key_arn.",
     ),
     Waiver(
         rule="*-VPCNoUnrestrictedRouteToIGW",
@@ -35,26 +35,26 @@ RESOURCES = (
     Waiver(
         rule="*-EC2RestrictedCommonPorts",
         path="*-network/Nodes/FromItself",
-        reason="The rule lets members of the security group, nodes and file systems, reach each "
-        "other, nobody else. EFA works only when all traffic between them is allowed, and HyperPod "
-        "tests that. Ports of a job are so open to other nodes, not beyond.",
+        reason="The rule lets only members of the security group, nodes and file systems, reach "
+        "each other. EFA works only when all traffic between them is allowed, and HyperPod tests "
+        "that. Ports of a job are therefore open to other nodes, but not beyond.",
     ),
     Waiver(
         rule="AwsSolutions-RDS11",
         path="*-database/Records/Server",
         reason="Another port would hide nothing: only the nodes' security groups reach the server, "
-        "and jobs on nodes would find it. Where several controllers share a database, HyperPod has "
-        "no place to name a port.",
+        "and jobs on nodes would find it. If several controllers share a database, HyperPod has no "
+        "setting for the port.",
     ),
     *(
         Waiver(
             rule,
             path="*-database/Records/Server",
             without="*-database/Records/Standby",
-            reason="The environment file decides with multi_az. While a single server is away, "
-            "jobs run and slurmctld keeps their records, as many as its MaxDBDMsgs, to send "
-            "them afterwards. If its zone is lost, the server is restored from RDS's "
-            "backups, without the last minutes.",
+            reason="The environment file sets multi_az. While a single server is down, jobs run "
+            "and slurmctld queues their records, up to its MaxDBDMsgs, to send them "
+            "afterwards. If its zone is lost, the server is restored from RDS's backups, "
+            "without the last minutes.",
         )
         for rule in ("AwsSolutions-RDS3", "*-RDSMultiAZSupport")
     ),
@@ -63,9 +63,9 @@ RESOURCES = (
             rule,
             path="*-database/Records/Server",
             without="*-database/Records/DeletionProtection",
-            reason="The environment file decides with slurm.rds.on_delete that the server goes "
-            "with its stack. A server that RDS protects could not, and its stack would stay "
-            "with it; with snapshot, a last one is kept. The default, retain, protects it.",
+            reason="slurm.rds.on_delete in the environment file deletes the server with its "
+            "stack. Deletion protection would block the deletion of both; with snapshot, a "
+            "final snapshot is kept. The default, retain, protects the server.",
         )
         for rule in ("AwsSolutions-RDS10", "*-RDSInstanceDeletionProtectionEnabled")
     ),
@@ -73,20 +73,20 @@ RESOURCES = (
         rule="*-RDSEnhancedMonitoringEnabled",
         path="*-database/Records/Server",
         reason="The database has one client, slurmdbd. Storage, connections and load are in "
-        "CloudWatch without it, and slurmdbd's own log tells of slow answers.",
+        "CloudWatch without it, and slurmdbd's log reports slow responses.",
     ),
     Waiver(
         rule="*-RDSInBackupPlan",
         path="*-database/Records/Server",
         reason="RDS itself keeps backups, from which every second of the last days can be "
-        "restored (slurm.rds.backup_retention_days). A plan of AWS Backup can be added by tag.",
+        "restored (slurm.rds.backup_retention_days). An AWS Backup plan can select it by tag.",
     ),
     Waiver(
         rule="*-CloudWatchLogGroupEncrypted",
         path="*-database/Records/*Log",
         without="*-database/Records/Key",
-        reason="CloudWatch Logs encrypts every group with a key of its own. Whoever must hold the "
-        "key of the database and its logs names it: slurm.rds.kms_key_arn.",
+        reason="CloudWatch Logs encrypts every group with its own key. To use your key for the "
+        "database and its logs, set slurm.rds.kms_key_arn.",
     ),
     *(
         Waiver(
@@ -101,86 +101,86 @@ RESOURCES = (
     Waiver(
         rule="AwsSolutions-SQS3",
         path="*-monitoring/Events/Undelivered/Resource",
-        reason="It is itself the dead-letter queue, of the EventBridge rules; cdk-nag looks for "
-        "queues that name it, and rules are none. An alarm tells of every message in it.",
+        reason="It is itself the dead-letter queue of the EventBridge rules; cdk-nag looks for "
+        "queues that refer to it, but not for rules. An alarm reports every message in it.",
     ),
     Waiver(
         rule="AwsSolutions-S1",
         path="*-lifecycle/Scripts/Bucket/Resource",
         reason="The bucket holds generated scripts and settings: names, ids and public keys of "
-        "people, but no data of theirs and no secrets. Of all that slurmpod makes only the "
-        "deployment can write to it, and every write is kept as a version. Who reads such files "
-        "does not matter enough for a second retained bucket; who writes them does, because nodes "
-        "run them as root: CloudTrail data events record that where a policy asks.",
+        "people, but no user data and no secrets. Among the roles of slurmpod, only the deployment "
+        "can write to it, and every write is kept as a version. A log of reads does not justify a "
+        "second retained bucket; writes matter, because nodes run the files as root: CloudTrail "
+        "data events can record them if a policy requires it.",
     ),
     Waiver(
         rule="*-S3BucketLoggingEnabled",
         path="*-lifecycle/Scripts/Bucket/Resource",
         reason="As for AwsSolutions-S1: generated scripts, of which every version is kept and "
-        "which, of what slurmpod makes, only the deployment can write. CloudTrail data events "
-        "record who else does, where a policy asks.",
+        "which, among the roles of slurmpod, only the deployment can write. CloudTrail data events "
+        "can record other writers if a policy requires it.",
     ),
     Waiver(
         rule="*-S3BucketReplicationEnabled",
         path="*-lifecycle/Scripts/Bucket/Resource",
         reason="The content is generated from the environment file: the next deployment, in this "
-        "Region or another, makes it again byte for byte.",
+        "Region or another, recreates it byte for byte.",
     ),
     Waiver(
         rule="*-S3DefaultEncryptionKMS",
         path="*-lifecycle/Scripts/Bucket/Resource",
         reason="S3 encrypts the objects with its own keys. They hold scripts and settings: names, "
-        "ids and public keys of people, but no data of theirs and no secrets. A key of KMS would "
-        "be one more thing that new nodes need.",
+        "ids and public keys of people, but no user data and no secrets. A KMS key would be an "
+        "additional dependency of new nodes.",
     ),
     Waiver(
         rule="AwsSolutions-S1",
         path="*-access/Records/Bucket/Resource",
-        reason="The bucket is itself a record. Of what slurmpod makes, nodes can only add to it "
-        "and the policy for administrators only reads, both with a key of their own. CloudTrail "
-        "data events tell each access where a policy asks; uses of the key do not, because S3 "
-        "keeps a bucket key for a while.",
+        reason="The bucket is itself an audit record. In slurmpod's policies, nodes can only add "
+        "to it and administrators can only read it, both with a separate key. CloudTrail data events "
+        "can record each access if a policy requires it; uses of the key do not show it, because "
+        "S3 caches a bucket key for some time.",
     ),
     Waiver(
         rule="*-S3BucketLoggingEnabled",
         path="*-access/Records/Bucket/Resource",
-        reason="The bucket is itself a record. Of what slurmpod makes, nodes can only add to it "
-        "and the policy for administrators only reads; CloudTrail data events show who did, where "
-        "a policy asks.",
+        reason="The bucket is itself an audit record. In slurmpod's policies, nodes can only add "
+        "to it and administrators can only read it; CloudTrail data events can record each access if "
+        "a policy requires it.",
     ),
     Waiver(
         rule="*-S3BucketReplicationEnabled",
         path="*-access/Records/Bucket/Resource",
-        reason="Records of sessions belong to the cluster's Region; a copy in another would move "
-        "what people typed out of it. S3 keeps them in three zones, versioned.",
+        reason="Session records belong to the cluster's Region; a copy in another Region would "
+        "move recorded input out of it. S3 stores them in three zones, versioned.",
     ),
     Waiver(
         rule="*-SageMakerEndpointConfigurationKMSKeyConfigured",
         path="*-endpoint/Endpoint/Configuration",
         without="*-endpoint/Endpoint/VolumeKey",
-        reason="The volumes hold a copy of the model and no data; AWS encrypts them with a key of "
-        "its own, and instances with disks of their own encrypt these by hardware and take no key. "
-        "Whoever must hold the key of volumes names it: services.endpoint.kms_key_arn.",
+        reason="The volumes hold a copy of the model and no data; AWS encrypts them with its own "
+        "key, and instances with local disks encrypt these in hardware and accept no key. To use "
+        "your key for volumes, set services.endpoint.kms_key_arn.",
     ),
     Waiver(
         rule="*-CloudWatchLogGroupEncrypted",
         path="*-endpoint/Endpoint/Log",
         without="*-endpoint/Endpoint/LogKey",
-        reason="CloudWatch Logs encrypts every group with a key of its own. Whoever must hold the "
-        "key of the log names it: services.endpoint.kms_key_arn.",
+        reason="CloudWatch Logs encrypts every group with its own key. To use your key for the "
+        "log, set services.endpoint.kms_key_arn.",
     ),
     Waiver(
         rule="AwsSolutions-SM3",
         path="*-notebook/Notebook/Instance",
         beside="*-notebook/Notebook/DirectInternet",
-        reason="The environment file asks for it with direct_internet: whoever reviews that line "
-        "sees it. The default reaches what the network lets it reach.",
+        reason="The environment file requests it with direct_internet, where reviewers of the file "
+        "see it. By default the notebook reaches only what the network allows.",
     ),
     Waiver(
         rule="*-SageMakerNotebookNoDirectInternetAccess",
         path="*-notebook/Notebook/Instance",
         beside="*-notebook/Notebook/DirectInternet",
-        reason="The environment file asks for it with direct_internet: whoever reviews that line "
-        "sees it.",
+        reason="The environment file requests it with direct_internet, where reviewers of the file "
+        "see it.",
     ),
 )

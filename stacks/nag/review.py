@@ -1,7 +1,7 @@
 """cdk-nag's packs with the table of waivers: the checks before a deployment.
 
-The packs' own suppressions are not used: they accept an empty reason, and one that matches nothing
-any more stays without a word.
+The packs' own suppressions are not used: they accept an empty reason, and stale suppressions are
+not reported.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _RULE_WITH_DETAIL = re.compile(r"(?P<rule>[^\[]+)(?:\[(?P<detail>.*)\])?")
 
 @dataclass(frozen=True, order=True)
 class NagFinding:
-    """One thing that cdk-nag found; `detail` is what it writes in brackets behind the rule."""
+    """One finding of cdk-nag; `detail` is the text in brackets after the rule."""
 
     path: str
     rule: str
@@ -42,14 +42,14 @@ class NagFinding:
 
     @property
     def id(self) -> str:
-        """The rule with its detail, as the CDK's validations know the finding."""
+        """The rule with its detail, the id of the finding in the CDK's validations."""
         return f"{self.rule}[{self.detail}]" if self.detail else self.rule
 
 
 def review(scope: IConstruct, waivers: Collection[Waiver] = ALL_WAIVERS) -> tuple[str, ...]:
-    """Return in words what must be changed before `scope` is deployed; empty if nothing.
+    """Return the changes required before `scope` is deployed, one text each; empty if none.
 
-    Each environment in it is judged alone: waivers ask what is beside a construct.
+    Each environment in it is reviewed separately: waivers depend on neighboring constructs.
     """
     found = findings(scope)
     environments = list(_paths_by_environment(scope))
@@ -65,7 +65,7 @@ def review(scope: IConstruct, waivers: Collection[Waiver] = ALL_WAIVERS) -> tupl
 
 
 def acknowledge(scope: IConstruct, waivers: Collection[Waiver] = ALL_WAIVERS) -> None:
-    """Tell the CDK's validations which findings in `scope` are accepted, and why."""
+    """Acknowledge the accepted findings in `scope` in the CDK's validations, with reasons."""
     constructs = {construct.node.path: construct for construct in scope.node.find_all()}
     found = findings(scope)
     for paths in _paths_by_environment(scope):
@@ -100,9 +100,9 @@ def uncovered(found: Iterable[NagFinding], waivers: Collection[Waiver]) -> tuple
 def unused(
     waivers: Iterable[Waiver], found: Collection[NagFinding], paths: Collection[str]
 ) -> tuple[Waiver, ...]:
-    """Return the waivers whose construct is there and has no such finding any more.
+    """Return the waivers whose construct exists but no longer has the finding.
 
-    A waiver for constructs that this environment does not have is not unused: another one does.
+    A waiver for constructs that this environment lacks is not unused: other environments have them.
     """
     return tuple(
         waiver
@@ -112,7 +112,7 @@ def unused(
 
 
 def _paths_by_environment(scope: IConstruct) -> Iterable[Set[str]]:
-    """Return the paths of all constructs of each environment, whose stacks have its tag."""
+    """Yield the paths of all constructs of each environment, found by the tag of its stacks."""
     paths: dict[tuple[str, str], set[str]] = {}
     for stack in scope.node.find_all():
         if isinstance(stack, Stack):
@@ -132,7 +132,7 @@ def _review(
 
 
 def _holds(waiver: Waiver, paths: Collection[str]) -> bool:
-    """Return whether the constructs beside it are those for which the waiver was written."""
+    """Return whether the neighboring constructs match the waiver's conditions."""
     return _has(paths, waiver.beside) and not (waiver.without and _has(paths, waiver.without))
 
 
@@ -160,7 +160,7 @@ def _has(paths: Iterable[str], pattern: str) -> bool:
 
 @cache
 def _parts(path: str) -> PurePosixPath:
-    """Take a path apart, once for all waivers."""
+    """Return the parsed path (cached for all waivers)."""
     return PurePosixPath(path)
 
 
@@ -175,6 +175,6 @@ def _describe_finding(finding: NagFinding) -> str:
 def _describe_waiver(waiver: Waiver) -> str:
     detail = f" ({waiver.detail})" if waiver.detail else ""
     return (
-        f"{waiver.path}: {waiver.rule}: waived without need{detail}\n"
+        f"{waiver.path}: {waiver.rule}: unnecessary waiver{detail}\n"
         "  remove the Waiver from stacks/nag: the construct no longer has this finding"
     )

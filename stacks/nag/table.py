@@ -1,7 +1,7 @@
 """The findings of cdk-nag's packs that this project accepts, and why.
 
-For a security review; `review` fails on a finding that is not in it and on an entry that no longer
-has a finding. What remains open where something is accepted is in docs/threat-model.md.
+For security reviews; `review` fails on a finding that is not in it and on an entry that no longer
+has a finding. docs/threat-model.md lists the remaining risks of accepted findings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One accepted finding of cdk-nag, and patterns for what it names."""
+"""One accepted finding of cdk-nag, and patterns for the names in it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ class Waiver:
     """One accepted finding.
 
     `rule` is the plain id, or a glob for the same rule of several packs. `detail` is a glob for
-    what cdk-nag writes in brackets behind it, such as the policy or the resource, where a literal
-    star is written [*]. `path` is a glob for the construct, in which a star stays within one part
-    of the path. `beside` is a glob for another construct, where the finding only comes up together
-    with that one; `without` is one for a construct whose absence is the finding. Where that is
-    otherwise, nothing is accepted.
+    the text in brackets after it, such as the policy or the resource, where a literal star is
+    written [*]. `path` is a glob for the construct, in which a star matches within one part of the
+    path. `beside` is a glob for another construct that must exist; `without` is one for a construct
+    that must not exist. If a condition is not met, the finding is not accepted.
     """
 
     rule: str
@@ -26,7 +25,7 @@ class Waiver:
 
 
 NAME = "[!*]*"
-"""A name, or what stands for one: not a star itself, which would mean all."""
+"""A name or a token for one, but not a literal star, which would mean all."""
 
 HERE = f"{NAME}:{'[0-9]' * 12}"
-"""One Region and one account, as ARNs have them."""
+"""One Region and one account, as in ARNs."""

@@ -1,6 +1,6 @@
 """Endpoints of AWS services in the VPC: interface endpoints, the gateway to S3, their policies.
 
-A closed network would without policies still let data out: into any bucket, with anyone's
+Without policies, a closed network would still let data out: into any bucket, with anyone's
 credentials.
 """
 
@@ -32,18 +32,18 @@ _BUCKETS_OF_THE_AGENT = (
     "aws-ssm-document-attachments",
 )
 RECORD = ("s3:AbortMultipartUpload", "s3:GetEncryptionConfiguration", "s3:PutObject")
-"""What the Systems Manager agent does with the bucket for records of sessions."""
+"""Actions of the Systems Manager agent on the bucket for session records."""
 
 SAVE = ("s3:AbortMultipartUpload", "s3:PutObject")
-"""What the controller does with the one object of saved job records; it may read its bucket."""
+"""Actions of the controller on the object of saved job records; it may read its bucket."""
 
 
 def service_policy(resolved: Resolved, service: str) -> aws_iam.PolicyDocument:
-    """Let through what roles or users of the environment's account ask, if nodes ask it at all.
+    """Allow roles and users of the environment's account the actions that nodes need.
 
     HyperPod's agents write logs, metrics and messages of sessions with the nodes' execution role,
-    which is of this account (slurmpod/permissions, policy Agents). Where nobody knows what
-    is asked of the service, everything is.
+    which is in this account (slurmpod/permissions, policy Agents). If the needed actions of a
+    service are unknown, all are allowed.
     """
     return aws_iam.PolicyDocument(
         statements=[
@@ -59,9 +59,9 @@ def service_policy(resolved: Resolved, service: str) -> aws_iam.PolicyDocument:
 
 
 def s3_policy(resolved: Resolved) -> aws_iam.PolicyDocument:
-    """Let through what reads or writes buckets that the environment names, and image layers.
+    """Allow reading and writing the buckets that the environment names, and image layers.
 
-    The CDK's asset bucket is none of them: its functions run outside the VPC.
+    The CDK's asset bucket is not among them: its functions run outside the VPC.
     """
     read_only, writable = _buckets(resolved)
     statements = [
@@ -88,7 +88,7 @@ def s3_policy(resolved: Resolved) -> aws_iam.PolicyDocument:
 
 
 def _buckets(resolved: Resolved) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the buckets that are only read from the network, and those written too, sorted."""
+    """Return the buckets that are only read from the network, and those also written, sorted."""
     data = resolved.identity.data_buckets
     writable = {mount.bucket for mount in resolved.s3_mounts if not mount.read_only}
     writable.update(bucket.bucket for bucket in data if bucket.access == "write")
@@ -119,7 +119,7 @@ def _own_account(resolved: Resolved) -> dict[str, object]:
 
 
 def _job_records(resolved: Resolved, key: str) -> aws_iam.PolicyStatement:
-    """Let job records out into the bucket of the scripts, of which nothing else may be written."""
+    """Allow writing job records to the bucket of the scripts, and nothing else there."""
     return aws_iam.PolicyStatement(
         sid="SaveJobRecords",
         principals=[aws_iam.AnyPrincipal()],
@@ -130,11 +130,11 @@ def _job_records(resolved: Resolved, key: str) -> aws_iam.PolicyStatement:
 
 
 def _files_of_the_agent(resolved: Resolved) -> aws_iam.PolicyStatement:
-    """Let in what Systems Manager's agent fetches: updates of itself, packages and documents.
+    """Allow downloads of Systems Manager's agent: its updates, packages and documents.
 
-    The buckets are AWS's own, and public. Whose credentials HyperPod's agent reads them with is not
-    known, hence no condition on the account (Systems Manager user guide, "SSM Agent communications
-    with AWS managed S3 buckets").
+    The buckets belong to AWS and are public. The credentials of HyperPod's agent for them are
+    unknown, hence no condition on the account (Systems Manager user guide, "SSM Agent
+    communications with AWS managed S3 buckets").
     """
     region = resolved.region
     buckets = [f"{name}-{region}" for name in _BUCKETS_OF_THE_AGENT]
@@ -150,9 +150,9 @@ def _files_of_the_agent(resolved: Resolved) -> aws_iam.PolicyStatement:
 
 
 def _packages(resolved: Resolved) -> aws_iam.PolicyStatement:
-    """Let packages of Amazon Linux 2023 in, for the notebook instance: lustre-client is one.
+    """Allow downloads of Amazon Linux 2023 packages for the notebook, such as lustre-client.
 
-    The bucket is public, and asked without credentials (Amazon Linux 2023 user guide, "Allowing
+    The bucket is public, and read without credentials (Amazon Linux 2023 user guide, "Allowing
     access to the repositories through an Amazon S3 VPC endpoint").
     """
     bucket = f"al2023-repos-{resolved.region}-de612dc2"
@@ -165,9 +165,9 @@ def _packages(resolved: Resolved) -> aws_iam.PolicyStatement:
 
 
 def _image_layers(resolved: Resolved) -> aws_iam.PolicyStatement:
-    """Let container images in: ECR keeps their layers in a bucket of its own in every Region.
+    """Allow downloads of container images: ECR keeps their layers in its bucket in every Region.
 
-    It hands out links that ECR itself has signed, hence no condition on the account (Amazon ECR
+    ECR signs the download URLs itself, hence no condition on the account (Amazon ECR
     user guide, interface VPC endpoints, minimum Amazon S3 bucket permissions).
     """
     bucket = f"prod-{resolved.region}-starport-layer-bucket"
@@ -187,15 +187,15 @@ PRIVATE_RANGES = {
     "192.168.0.0/16": "RFC 1918",
     "100.64.0.0/10": "RFC 6598",
 }
-"""Who can be in a VPC whose ranges are not known here."""
+"""Possible sources in a VPC whose ranges are unknown."""
 
 
 class InterfaceEndpoints(Construct):
     """One endpoint per service, with an address in every private subnet and private DNS names.
 
-    Programs on the nodes need no settings: the services' usual names lead to the endpoints.
-    A security group of their own lets the nodes in, and their policies, where the service knows
-    any, let only identities of this account through, and only what nodes ask.
+    Programs on the nodes need no settings: the services' usual names resolve to the endpoints. A
+    separate security group admits the nodes. The policies, where the service supports them, allow
+    only identities of this account, and only the actions that nodes need.
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class InterfaceEndpoints(Construct):
 
 
 def _no_egress() -> aws_ec2.CfnSecurityGroup.EgressProperty:
-    """Return a rule to nowhere: with none at all, EC2 adds one that lets everything out."""
+    """Return a rule that allows nothing: without any rule, EC2 adds one that allows everything."""
     return aws_ec2.CfnSecurityGroup.EgressProperty(
         ip_protocol="-1", cidr_ip="127.0.0.1/32", description="Endpoints open no connections"
     )
@@ -254,7 +254,7 @@ def _nodes(client_group_ids: Sequence[str]) -> Iterator[aws_ec2.CfnSecurityGroup
 
 
 def _everyone_in_the_vpc() -> Iterator[aws_ec2.CfnSecurityGroup.IngressProperty]:
-    """Let in who uses an existing VPC too: private DNS leads all of them to the endpoints."""
+    """Admit all users of an existing VPC: private DNS directs all of them to the endpoints."""
     for cidr, source in PRIVATE_RANGES.items():
         yield aws_ec2.CfnSecurityGroup.IngressProperty(
             ip_protocol="tcp",
@@ -266,9 +266,9 @@ def _everyone_in_the_vpc() -> Iterator[aws_ec2.CfnSecurityGroup.IngressProperty]
 
 
 class S3Endpoint(Construct):
-    """Traffic to S3 goes through it and not through a NAT gateway, which costs per GB.
+    """Gateway endpoint for traffic to S3, which avoids NAT gateways, billed per GB.
 
-    In a closed network it leads to the buckets that the environment names and to no others.
+    In a closed network it gives access only to the buckets that the environment names.
     """
 
     def __init__(

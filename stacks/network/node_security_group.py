@@ -1,4 +1,4 @@
-"""The one security group that nodes and file systems share."""
+"""The security group that nodes and file systems share."""
 
 from __future__ import annotations
 
@@ -14,25 +14,24 @@ ANYWHERE = "0.0.0.0/0"
 HTTPS = 443
 
 DESCRIPTION = "Nodes and file systems, which reach each other without limit"
-"""The same for every network: another description is another group, and file systems of a new group
-are new, empty ones (CloudFormation reference, "Update requires")."""
+"""The same for every network: a new description replaces the group, and a new group replaces the
+file systems with empty ones (CloudFormation reference, "Update requires")."""
 
 EgressRule = aws_ec2.CfnSecurityGroup.EgressProperty
 
 
 class NodeSecurityGroup(Construct):
-    """Members talk to each other without limit and may open connections to anywhere.
+    """Members reach each other without limit and may open connections to anywhere.
 
     EFA needs both directions by the group's own id: a rule for 0.0.0.0/0 does not cover its
     traffic, and without the second rule the whole cluster fails its health checks (SageMaker
-    HyperPod developer guide, prerequisites). The L2 `SecurityGroup` drops such a rule without a
-    word when all egress is allowed; hence the rules are resources of their own.
+    HyperPod developer guide, prerequisites). The L2 `SecurityGroup` silently drops such a rule when
+    all egress is allowed; hence the rules are separate resources.
 
     In a closed network, whose ranges are `closed_cidrs`, members reach these (of an existing VPC,
-    the subnets that are known), and HTTPS anywhere. That is S3: no route leads anywhere else. A
-    narrower rule needs the id of S3's prefix list, which CloudFormation cannot look up. Name
-    resolution and time need no rules: security groups do not filter the VPC's own servers for
-    these.
+    the known subnets), and HTTPS anywhere. Only S3 is reachable that way: there is no other route.
+    A narrower rule needs the id of S3's prefix list, which CloudFormation cannot look up. DNS and
+    NTP need no rules: security groups do not filter the VPC's own servers.
     """
 
     def __init__(
@@ -83,7 +82,7 @@ def _open_egress() -> list[EgressRule]:
 
 
 def _closed_egress(cidrs: Sequence[str]) -> list[EgressRule]:
-    """Return the rules to the ranges that are known of the VPC, and to S3."""
+    """Return the rules to the known ranges of the VPC, and to S3."""
     to_vpc = [
         EgressRule(ip_protocol=ALL_PROTOCOLS, cidr_ip=cidr, description="Whatever is in the VPC")
         for cidr in cidrs

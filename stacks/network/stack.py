@@ -1,4 +1,4 @@
-"""The network of an environment: a new VPC, or what is missing in an existing one."""
+"""The network of an environment: a new VPC, or the missing parts of an existing one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from slurmpod_cdk.network.vpc import ClusterVpc
 
 @dataclass(frozen=True)
 class NetworkIds:
-    """An existing VPC with its subnets by zone and, where there are any, security groups."""
+    """An existing VPC with its subnets by zone and its security groups, if any."""
 
     vpc_id: str
     subnet_ids: Mapping[str, str]
@@ -27,20 +27,20 @@ class NetworkIds:
 
 @dataclass(frozen=True)
 class ClusterNetwork:
-    """Where nodes and file systems go: ids that are known, or tokens of `stack`.
+    """The network of nodes and file systems: known ids, or tokens of `stack`.
 
-    `stack` is None for an existing network in which nothing has to be made.
+    `stack` is None for an existing network that needs no additions.
     """
 
     vpc_id: str
     subnet_ids: Mapping[str, str]
     security_group_ids: list[str]
     nat_gateway_ids: Mapping[str, str]
-    """By zone; none in a network that is not ours."""
+    """By zone; empty in an existing network."""
     stack: NetworkStack | None
 
     def subnet(self, zone: str) -> SubnetReference:
-        """Return the private subnet of a zone, named as the environment names it."""
+        """Return the private subnet of a zone, given as in the environment."""
         return SubnetReference(self.subnet_ids[zone])
 
     @property
@@ -52,9 +52,9 @@ class ClusterNetwork:
 def network_of(
     scope: Construct, resolved: Resolved, given: NetworkIds | None = None
 ) -> ClusterNetwork:
-    """Return the network of an environment; what it lacks is made in a stack of `scope`.
+    """Return the network of an environment; missing parts are created in a stack of `scope`.
 
-    What an app has `given` has tokens for ids, which the resolved network cannot hold.
+    The network `given` by an app has tokens as ids, which the resolved network cannot contain.
     """
     existing = resolved.network.existing
     ids = given or (_written_ids(existing) if existing else None)
@@ -72,7 +72,7 @@ def network_of(
 
 
 class NetworkStack(EnvironmentStack):
-    """Where nodes and file systems live. Subnets cannot be changed under a running cluster."""
+    """The network of nodes and file systems. Subnets cannot change while a cluster runs."""
 
     def __init__(self, scope: Construct, *, resolved: Resolved, ids: NetworkIds | None) -> None:
         super().__init__(

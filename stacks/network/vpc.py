@@ -1,4 +1,4 @@
-"""A new VPC: in each zone a private subnet for nodes, and a public one for the way out if any."""
+"""A new VPC: in each zone a private subnet for nodes, and a public one for any NAT gateway."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRAFFIC_TYPES = {
 
 
 def add_flow_logs(scope: Construct, vpc: aws_ec2.Vpc, settings: FlowLogs) -> None:
-    """Record the traffic of `vpc` in a log group, which outlives its stack."""
+    """Record the traffic of `vpc` in a log group, which is retained."""
     if settings.traffic == "NONE":
         return
     key_arn = settings.kms_key_arn
@@ -43,7 +43,7 @@ def add_flow_logs(scope: Construct, vpc: aws_ec2.Vpc, settings: FlowLogs) -> Non
 
 @jsii.implements(aws_ec2.IIpAddresses)
 class ResolvedAddresses:
-    """Gives a `Vpc` the ranges of `Resolved`, in place of the split that it computes itself."""
+    """Gives a `Vpc` the ranges of `Resolved`, instead of the ones that it would compute."""
 
     def __init__(self, network: ResolvedNetwork) -> None:
         self._network = network
@@ -68,14 +68,14 @@ class ResolvedAddresses:
 
 
 class ClusterVpc(Construct):
-    """A VPC with NAT gateways as asked for, an S3 gateway endpoint and flow logs.
+    """A VPC with the configured NAT gateways, an S3 gateway endpoint and flow logs.
 
     Nodes reach S3 through the endpoint (free of charge, no NAT throughput limit) and everything
-    else through a NAT gateway, that of their zone if it has one. Nothing gets a public address but
-    the NAT gateways; without any, there is no internet gateway and no public subnet either. The
-    default security group is emptied, so that nothing ends up in it by oversight.
+    else through a NAT gateway, in their zone if it has one. Only NAT gateways have public
+    addresses; without any, there is neither an internet gateway nor a public subnet. The rules of
+    the default security group are removed, so that it grants nothing by accident.
 
-    `private_subnet_ids` and `nat_gateway_ids` go by zone.
+    `private_subnet_ids` and `nat_gateway_ids` are by zone.
     """
 
     def __init__(self, scope: Construct, id_: str, *, resolved: Resolved) -> None:
@@ -124,7 +124,7 @@ def _vpc(scope: Construct, network: ResolvedNetwork) -> aws_ec2.Vpc:
 
 
 def _subnet_configuration(network: ResolvedNetwork) -> Iterator[aws_ec2.SubnetConfiguration]:
-    """Declare the kinds of subnets, in the order in which their ranges are handed out."""
+    """Yield the kinds of subnets, in the order in which their ranges are assigned."""
     if network.public:
         yield aws_ec2.SubnetConfiguration(
             name="Public", subnet_type=aws_ec2.SubnetType.PUBLIC, map_public_ip_on_launch=False
@@ -138,7 +138,7 @@ def _subnet_configuration(network: ResolvedNetwork) -> Iterator[aws_ec2.SubnetCo
 
 
 def _place(subnet: aws_ec2.ISubnet) -> None:
-    """Give a zone that is an id the property for ids; the L2 construct knows names only."""
+    """Use the property for zone ids if the zone is one; the L2 construct supports names only."""
     resource = subnet.node.default_child
     zone = subnet.availability_zone
     if isinstance(resource, aws_ec2.CfnSubnet) and is_zone_id(zone):
@@ -146,7 +146,7 @@ def _place(subnet: aws_ec2.ISubnet) -> None:
 
 
 def _nat_gateway_ids(vpc: aws_ec2.Vpc) -> Iterator[tuple[str, str]]:
-    """Yield zone and id of each NAT gateway; the L2 construct keeps them to itself."""
+    """Yield zone and id of each NAT gateway, which the L2 construct does not expose."""
     for subnet in vpc.public_subnets:
         gateway = subnet.node.try_find_child("NATGateway")
         if isinstance(gateway, aws_ec2.CfnNatGateway):
@@ -156,7 +156,7 @@ def _nat_gateway_ids(vpc: aws_ec2.Vpc) -> Iterator[tuple[str, str]]:
 def _add_secondary_blocks(
     vpc: aws_ec2.Vpc, network: ResolvedNetwork, subnets: Sequence[aws_ec2.ISubnet]
 ) -> None:
-    """Associate the further blocks, one after the other, before the subnets that lie in them."""
+    """Associate the secondary blocks, one after the other, before their subnets."""
     last: aws_ec2.CfnVPCCidrBlock | None = None
     for number, cidr in enumerate(network.secondary_cidrs, start=1):
         block = aws_ec2.CfnVPCCidrBlock(

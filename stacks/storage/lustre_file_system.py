@@ -1,4 +1,4 @@
-"""A shared file system: FSx for Lustre, kept when its stack goes unless said otherwise."""
+"""A shared file system: FSx for Lustre, retained by default."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _Association = aws_fsx.CfnDataRepositoryAssociation
 class DataRepositories(Construct):
     """One data repository association for each folder.
 
-    An association is a link, no data: it goes with its stack, and what is in the folder and in the
-    bucket stays. Its construct is named after the folder, because an id by position would move
-    with its neighbours.
+    An association is only a link: it is deleted with its stack, but the contents of folder and
+    bucket stay. Its construct is named after the folder, because an id by position would change
+    with its neighbors.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class DataRepositories(Construct):
 
 
 def _events(repository: DataRepository) -> _Association.S3Property:
-    """Return what is carried over automatically; a policy without events must not be sent."""
+    """Return the events to import and export automatically; empty policies must be omitted."""
     imported, exported = list(repository.import_events), list(repository.export_events)
     return _Association.S3Property(
         auto_import_policy=_Association.AutoImportPolicyProperty(events=imported)
@@ -63,11 +63,11 @@ def _events(repository: DataRepository) -> _Association.S3Property:
 
 
 class LustreRootSquash(Construct):
-    """Tells FSx whom root of a node becomes, once the file system is there.
+    """Sets the root squash of a file system after its creation.
 
-    FSx takes this at creation and later, but AWS::FSx::FileSystem has no property for it; hence
-    one call of UpdateFileSystem by the CDK's own function. Nothing is undone when the construct
-    goes: a stack that is deleted must not open files that were closed to root.
+    FSx accepts it at creation and later, but AWS::FSx::FileSystem has no property for it; hence one
+    call of UpdateFileSystem by the CDK's function. Nothing is undone when the construct is removed:
+    deleting a stack must not open files to root.
     """
 
     def __init__(
@@ -105,11 +105,11 @@ class LustreRootSquash(Construct):
 
 
 class LustreFileSystem(Construct):
-    """A file system in one subnet, with the folders that it shares with S3 buckets.
+    """A file system in one subnet, with folders linked to S3 buckets.
 
-    L1, because the L2 construct knows no metadata configuration, and FSx does not let one be added
-    later. Unless `settings` ask for deletion, removing or replacing the resource keeps the data;
-    only a first creation that fails is rolled back.
+    L1, because the L2 construct has no metadata configuration, and FSx does not allow adding one
+    later. Unless `settings` request deletion, removing or replacing the resource keeps the data;
+    only a failed first creation is rolled back.
     """
 
     def __init__(
@@ -125,10 +125,10 @@ class LustreFileSystem(Construct):
     ) -> None:
         """Make a file system with `settings`, those of `storage.lustre` in an environment.
 
-        `kms_key` takes the place of the key that the settings name; `name` is shown in the console.
+        `kms_key` overrides the key in the settings; `name` is shown in the console.
 
         Raises:
-            WrongProperties: FSx has no such file system, or `settings` name an existing one.
+            WrongProperties: FSx refuses such a file system, or `settings` name an existing one.
         """
         super().__init__(scope, id_)
         settings = settings or Lustre()
@@ -166,7 +166,7 @@ class LustreFileSystem(Construct):
 def _configuration(
     settings: Lustre, facts: LustreFacts
 ) -> aws_fsx.CfnFileSystem.LustreConfigurationProperty:
-    """Return what FSx is told; a change of `copy_tags_to_backups` replaces the file system."""
+    """Return the Lustre configuration; changing `copy_tags_to_backups` replaces the file system."""
     backups = settings.backups
     return aws_fsx.CfnFileSystem.LustreConfigurationProperty(
         deployment_type=settings.deployment_type,
@@ -199,9 +199,9 @@ def _metadata(
 def _read_cache(
     settings: Lustre,
 ) -> aws_fsx.CfnFileSystem.DataReadCacheConfigurationProperty | None:
-    """Return the cache that Intelligent-Tiering must be told about, and nothing else may be.
+    """Return the read cache, required for Intelligent-Tiering and forbidden for other types.
 
-    Only a cache of the user's own size has one (FSx API reference, LustreReadCacheConfiguration).
+    Only a user-provisioned cache has a size (FSx API reference, LustreReadCacheConfiguration).
     """
     if settings.storage_type is not StorageType.INTELLIGENT_TIERING:
         return None
@@ -213,7 +213,7 @@ def _read_cache(
 
 
 def _drive_cache(settings: Lustre) -> str | None:
-    """Return the cache that HDD must be told about, and nothing else may be."""
+    """Return the drive cache, required for HDD and forbidden for other types."""
     if settings.storage_type is not StorageType.HDD:
         return None
     return "READ" if settings.drive_cache else "NONE"

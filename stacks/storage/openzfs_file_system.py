@@ -1,4 +1,4 @@
-"""FSx for OpenZFS: small files with low latency, such as home directories, by NFS."""
+"""FSx for OpenZFS: small files with low latency, such as home directories, over NFS."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from slurmpod_cdk.given_properties import make_after, refuse
 from slurmpod_cdk.retention import apply_on_delete
 
 NFS_OPTIONS = ("rw", "crossmnt", "no_root_squash")
-"""Root of a node makes the home directories of users and gives them away, hence no squash."""
+"""Root on a node creates home directories and changes their owner, hence no root squash."""
 
 
 DELETE_EVERYTHING = ["DELETE_CHILD_VOLUMES_AND_SNAPSHOTS"]
-"""Without it FSx does not delete a file system on which somebody made a volume or a snapshot."""
+"""Without it FSx does not delete a file system that has child volumes or snapshots."""
 
 
 class OpenZfsFileSystem(Construct):
-    """A file system in one zone with one root volume, which whoever reaches it may mount.
+    """A file system in one zone with one root volume, which every host that reaches it may mount.
 
-    Who that is, the security groups say. A list of addresses in the export would repeat it, and
-    CloudFormation replaces the file system when anything in its root volume changes: one more
-    block of addresses for the VPC would leave everybody with an empty home.
+    Security groups control access. A list of addresses in the export would duplicate that, and
+    CloudFormation replaces the file system when anything in its root volume changes: adding a CIDR
+    block to the VPC would leave all users with empty home directories.
     """
 
     def __init__(
@@ -43,10 +43,10 @@ class OpenZfsFileSystem(Construct):
     ) -> None:
         """Make a file system with `settings`, those of `storage.openzfs` in an environment.
 
-        `kms_key` takes the place of the key that the settings name; `name` is shown in the console.
+        `kms_key` overrides the key in the settings; `name` is shown in the console.
 
         Raises:
-            WrongProperties: FSx has no such file system, or `settings` name an existing one.
+            WrongProperties: FSx refuses such a file system, or `settings` name an existing one.
         """
         super().__init__(scope, id_)
         settings = settings or OpenZfs()

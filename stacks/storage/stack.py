@@ -1,4 +1,4 @@
-"""The storage stack: the file systems that every node mounts, and how a client mounts them."""
+"""The storage stack: the file systems that every node mounts, and their mount targets."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ from slurmpod_cdk.storage.openzfs_file_system import OpenZfsFileSystem
 
 @dataclass(frozen=True)
 class MountTarget:
-    """A file system, and what a client says to mount it: server and name there.
-
-    Tokens of new ones.
-    """
+    """A file system with its server and mount name; tokens if it is new."""
 
     file_system_id: str
     dns_name: str
@@ -30,9 +27,9 @@ class MountTarget:
 
 @dataclass(frozen=True)
 class FileSystems:
-    """All file systems of an environment, whether new or existing; Lustre by resolved name.
+    """All file systems of an environment, new or existing; Lustre by resolved name.
 
-    `stack` is None when nothing is made.
+    `stack` is None if nothing is created.
     """
 
     stack: EnvironmentStack | None
@@ -41,7 +38,7 @@ class FileSystems:
 
 
 def file_systems_of(scope: Construct, resolved: Resolved, network: ClusterNetwork) -> FileSystems:
-    """Make the new file systems of an environment and look up where the existing ones are."""
+    """Make the new file systems of an environment and look up the existing ones."""
     stack = None
     if resolved.stacks.storage:
         stack = StorageStack(scope, resolved.stacks.storage, resolved=resolved, network=network)
@@ -56,11 +53,11 @@ def file_systems_of(scope: Construct, resolved: Resolved, network: ClusterNetwor
 class StorageStack(EnvironmentStack):
     """Users' data. Deployed after the whole network stack (`add_stacks`).
 
-    FSx tests port 988 when it creates a file system and fails if the security group's rule for it
-    is not there yet, hence the dependency on the rules and not only on the group.
+    FSx tests port 988 when it creates a file system and fails if the security group lacks the rule
+    for it, hence the dependency on the rules and not only on the group.
 
-    Construct ids are names that the user gave: adding or removing one file system must not move
-    the data of another.
+    Construct ids are the user's names: adding or removing one file system must not affect the data
+    of another.
     """
 
     def __init__(

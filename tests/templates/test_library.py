@@ -229,11 +229,11 @@ def test_a_bucket_that_the_managed_policy_does_not_read_gets_a_warning(scripts: 
     for bucket_of, said in (
         (lambda stack: aws_s3.Bucket.from_bucket_name(stack, "B", "theirs"), "'theirs'"),
         (lambda stack: aws_s3.Bucket(stack, "B", bucket_name="theirs"), "'theirs'"),
-        (lambda stack: aws_s3.Bucket(stack, "B"), "without a name"),
+        (lambda stack: aws_s3.Bucket(stack, "B"), "with a generated name"),
     ):
         (warning,) = warnings(bucket_of)
         policy = "AmazonSageMakerClusterInstanceRolePolicy"
-        assert re.match(f"{policy} .*{said}.*: let the role of the nodes", warning)
+        assert re.match(f"{policy} .*{said}.*: allow the nodes' role", warning)
     assert not warnings(lambda stack: aws_s3.Bucket.from_bucket_name(stack, "B", "sagemaker-b"))
 
 

@@ -41,7 +41,7 @@ def test_an_uncovered_finding_is_reported(dev: Synthesized) -> None:
 def test_an_unused_waiver_is_reported(dev: Synthesized) -> None:
     stale = Waiver("AwsSolutions-S10", BUCKET, "TLS was not enforced")
     (problem,) = review(dev.app, (*ALL_WAIVERS, stale))
-    assert problem.startswith(f"{BUCKET}: AwsSolutions-S10: waived without need")
+    assert problem.startswith(f"{BUCKET}: AwsSolutions-S10: unnecessary waiver")
 
 
 @pytest.mark.parametrize("condition", [{"without": BUCKET}, {"beside": "*-observability/Bucket"}])
