@@ -96,7 +96,7 @@ class EndpointAlarms(Construct):
             self,
             "Errors",
             Condition(errors, 0, PERIODS_WITH_ERRORS, _Missing.NOT_BREACHING),
-            text="the endpoint answered requests with errors of its own for a quarter of an hour: "
+            text="the endpoint has returned server errors for a quarter of an hour: "
             "read its log group, below /aws/sagemaker/Endpoints",
             topic_arn=topic_arns["warning"],
         )

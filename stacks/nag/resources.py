@@ -137,16 +137,16 @@ RESOURCES = (
         rule="AwsSolutions-S1",
         path="*-access/Records/Bucket/Resource",
         reason="The bucket is itself an audit record. In slurmpod's policies, nodes can only add "
-        "to it and administrators can only read it, both with a separate key. CloudTrail data events "
-        "can record each access if a policy requires it; uses of the key do not show it, because "
-        "S3 caches a bucket key for some time.",
+        "to it and administrators can only read it, both with a separate key. CloudTrail data "
+        "events can record each access if a policy requires it; uses of the key do not show it, "
+        "because S3 caches a bucket key for some time.",
     ),
     Waiver(
         rule="*-S3BucketLoggingEnabled",
         path="*-access/Records/Bucket/Resource",
         reason="The bucket is itself an audit record. In slurmpod's policies, nodes can only add "
-        "to it and administrators can only read it; CloudTrail data events can record each access if "
-        "a policy requires it.",
+        "to it and administrators can only read it; CloudTrail data events can record each access "
+        "if a policy requires it.",
     ),
     Waiver(
         rule="*-S3BucketReplicationEnabled",
