@@ -1,6 +1,6 @@
-"""`slurmpod job`: jobs for a HyperPod cluster: checked, rendered, planned, submitted, followed.
+"""`slurmpod job`: check, render, plan, submit and follow jobs for a HyperPod cluster.
 
-Here are the arguments. The work of an action is in a module, which is imported when it is chosen.
+This module has the arguments. Each action is in its own module, imported only when chosen.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from slurmpod.problems import ExitCode
 
 PLAN_HELP = {
     "model": "its name, or its number of parameters, e.g. llama2-7b or 13B",
-    "sequence": "tokens of a sequence",
-    "global-batch": "sequences of a step of the optimizer, on all nodes together",
-    "tokens": "how long it is, e.g. 2T (default: 20 for each parameter)",
-    "steps": "how long it is, in steps of the optimizer",
-    "nodes": "how many nodes (default: all)",
-    "learning-rate": "a learning rate that was good, to be scaled",
-    "at-batch": "the global batch for which it was good",
-    "utilization": f"share of the peak that it computes with (default: {UTILIZATION})",
+    "sequence": "tokens per sequence",
+    "global-batch": "sequences per optimizer step, over all nodes",
+    "tokens": "length of the training, e.g. 2T (default: 20 per parameter)",
+    "steps": "length of the training in optimizer steps",
+    "nodes": "number of nodes (default: all)",
+    "learning-rate": "a proven learning rate, to be scaled",
+    "at-batch": "the global batch of that learning rate",
+    "utilization": f"achieved share of peak FLOPS (default: {UTILIZATION})",
     "node-mtbf-hours": "hours between failures of a node (default: two published runs)",
 }
 
@@ -34,56 +34,56 @@ PLAN_HELP = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    checks = actions.add_parser("lint", help="show every problem of batch scripts")
+    checks = actions.add_parser("lint", help="check batch scripts")
     checks.add_argument("scripts", type=Path, nargs="+", metavar="FILE", help="batch scripts")
-    checks.add_argument("--env", type=Path, metavar="ENV", help="hold them against this cluster")
+    checks.add_argument("--env", type=Path, metavar="ENV", help="check them against this cluster")
     checks.add_argument(
         "--slurm",
         default="",
         choices=("24.11", "25.11", "26.05"),
-        help="the version that reads them (default: what differs among them is let pass)",
+        help="the Slurm version to check for (default: accept what any version does)",
     )
     checks.add_argument("--json", action="store_true", help="print the problems as JSON")
     checks.set_defaults(work="job_lint")
-    renders = actions.add_parser("render", help="make a job that resumes for a cluster")
+    renders = actions.add_parser("render", help="render a recipe as a resumable job")
     _add_render_arguments(renders)
     renders.set_defaults(work="job_render")
-    adopts = actions.add_parser("adopt", help="make a job of a repository of your own")
+    adopts = actions.add_parser("adopt", help="turn your own repository into a job")
     _add_adopt_arguments(adopts)
     adopts.set_defaults(work="job_adopt")
-    lists = actions.add_parser("list", help="show the recipes, and what each needs")
+    lists = actions.add_parser("list", help="list the recipes and their requirements")
     lists.add_argument("--json", action="store_true", help="print them as JSON")
     lists.set_defaults(work="job_list")
-    venvs = actions.add_parser("venv", help="make a job that installs pinned packages")
+    venvs = actions.add_parser("venv", help="render a job that installs pinned packages")
     _add_venv_arguments(venvs)
     venvs.set_defaults(work="job_venv")
-    images = actions.add_parser("image", help="make a job that imports a container's image")
+    images = actions.add_parser("image", help="render a job that imports a container image")
     images.add_argument("file", type=Path, metavar="ENV", help="e.g. environments/dev.yaml")
     images.add_argument("source", metavar="IMAGE", help="e.g. nvcr.io/nvidia/pytorch:25.06-py3")
-    images.add_argument("--name", help="name of the job, and of its folder (default: the image's)")
+    images.add_argument("--name", help="name of the job and its folder (default: the image's)")
     _add_place_arguments(images)
     images.set_defaults(work="job_image")
-    metrics = actions.add_parser("metrics", help="show loss, throughput and restarts of a log")
+    metrics = actions.add_parser("metrics", help="show loss, throughput and restarts from a log")
     _add_metrics_arguments(metrics)
     metrics.set_defaults(work="job_metrics")
-    plans = actions.add_parser("plan", help="show what a training needs of a cluster")
+    plans = actions.add_parser("plan", help="estimate memory, time and cost of a training")
     _add_plan_arguments(plans)
     plans.set_defaults(work="job_plan")
     job_cluster_actions.add_arguments(actions)
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Do what the chosen action does."""
+    """Run the chosen action."""
     code: ExitCode = import_module(f"slurmpod.cli.{options.work}").run(options)
     return code
 
 
 def _add_render_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="ENV", help="e.g. environments/dev.yaml")
-    parser.add_argument("recipe", metavar="RECIPE", help="its name; 'job list' shows them")
-    parser.add_argument("--nodes", type=int, metavar="N", help="how many nodes (default: all)")
+    parser.add_argument("recipe", metavar="RECIPE", help="name of a recipe, as in 'job list'")
+    parser.add_argument("--nodes", type=int, metavar="N", help="number of nodes (default: all)")
     parser.add_argument(
-        "--parameters", type=Path, metavar="FILE", help="what the recipe leaves to choose, as YAML"
+        "--parameters", type=Path, metavar="FILE", help="the recipe's parameters, as YAML"
     )
     parser.add_argument(
         "--container-image", metavar="IMAGE", help="run in a container: a .sqsh file, or a name"
@@ -97,7 +97,7 @@ def _add_render_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_adopt_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="ENV", help="e.g. environments/dev.yaml")
     parser.add_argument(
-        "folder_of_repository", type=Path, metavar="REPOSITORY", help="it stays as it is"
+        "folder_of_repository", type=Path, metavar="REPOSITORY", help="it is not changed"
     )
     parser.add_argument(
         "--script", metavar="FILE", help="its launch script (default: the only batch script)"
@@ -107,9 +107,11 @@ def _add_adopt_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="what a variable of that script is, or $1 (again for more)",
+        help="value of a variable of that script, or of $1; may be repeated",
     )
-    parser.add_argument("--nodes", type=int, metavar="N", help="how many (default: the script's)")
+    parser.add_argument(
+        "--nodes", type=int, metavar="N", help="number of nodes (default: the script's)"
+    )
     parser.add_argument(
         "--container-image", metavar="IMAGE", help="run in a container: a .sqsh file, or a name"
     )
@@ -126,40 +128,46 @@ def _add_venv_arguments(parser: argparse.ArgumentParser) -> None:
         "--requirements", type=Path, metavar="FILE", help="pins with hashes (default: PyTorch 2.13)"
     )
     what.add_argument(
-        "--wheels", type=Path, metavar="FOLDER", help="wheels, which nodes take from the bucket"
+        "--wheels", type=Path, metavar="FOLDER", help="wheels, which nodes fetch from the bucket"
     )
     what.add_argument(
         "--from",
         dest="repository",
         type=Path,
         metavar="REPOSITORY",
-        help="what its uv.lock, pyproject.toml or requirements.txt names; uv pins it",
+        help="install from its uv.lock, pyproject.toml or requirements.txt; uv pins it",
     )
     parser.add_argument(
         "--python-version",
         metavar="VERSION",
         default="3.10",
-        help="of the nodes, for --from (default: 3.10)",
+        help="Python version of the nodes, for --from (default: 3.10)",
     )
     parser.add_argument("--index", help=f"address of the index (default: {INDEX})")
     parser.add_argument("--mirror", action="store_true", help="copy the wheels into the bucket")
-    parser.add_argument("--at", metavar="PATH", help="the environment's name on the cluster")
+    parser.add_argument("--at", metavar="PATH", help="path of the environment on the cluster")
     parser.add_argument("--name", default="make-venv", help="name of the job (default: make-venv)")
     _add_place_arguments(parser)
 
 
 def _add_metrics_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "logs", type=Path, nargs="+", metavar="LOG", help="in their order; - is standard input"
+        "logs",
+        type=Path,
+        nargs="+",
+        metavar="LOG",
+        help="logs in chronological order; - is standard input",
     )
     parser.add_argument("--json", action="store_true", help="print them as JSON, with each step")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="write a picture")
-    parser.add_argument("--prometheus", type=Path, metavar="FILE", help="write Prometheus' text")
+    parser.add_argument(
+        "--prometheus", type=Path, metavar="FILE", help="write Prometheus text format"
+    )
     add_work_arguments(parser)
 
 
 def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
-    """Numbers are text, such that all mistakes are told at once."""
+    """Numbers are parsed later, so that all mistakes are reported at once."""
     parser.add_argument("file", type=Path, metavar="ENV", help="e.g. environments/dev.yaml")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--group", help="run on this worker group")
@@ -173,10 +181,10 @@ def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_place_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare where a job runs, and where its files go."""
+    """Declare where a job runs and where its files go."""
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--group", help="run on this worker group")
     where.add_argument("--partition", help="run on this partition (default: the only one)")
-    parser.add_argument("--folder", metavar="PATH", help="where it will lie on the cluster")
+    parser.add_argument("--folder", metavar="PATH", help="its folder on the cluster")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="write the files into FOLDER")
     parser.add_argument("--json", action="store_true", help="print the list of files as JSON")

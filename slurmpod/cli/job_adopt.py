@@ -1,4 +1,4 @@
-"""`slurmpod job adopt`: a repository of the user's own, as a job for a cluster."""
+"""`slurmpod job adopt`: the user's own repository, as a job for a cluster."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SCRIPTS = frozenset({".sh", ".sbatch", ".slurm", ".bash"})
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Show how the job differs from the original, and write it where `--out` says."""
+    """Show how the job differs from the original, and write it if `--out` is given."""
     resolved = sound_environment(options.file).resolved
     try:
         files = _files(options)
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     for kind, count in _problems(adopted, resolved).items():
         say(f"{kind}: {count} by 'slurmpod job lint'")
     if options.out:
-        say(f"{counted(len(files), 'file')} of {options.folder_of_repository} copied beside it")
+        say(f"{counted(len(files), 'file')} of {options.folder_of_repository} are copied with it")
         environment, out = (shlex.quote(str(path)) for path in (options.file, options.out))
         say(f"next: slurmpod job submit {environment} {out}")
     else:
@@ -88,14 +88,14 @@ def _adopted(options: argparse.Namespace, resolved: Resolved, files: Mapping[str
 
 
 def _configuration(name: str, files: Mapping[str, Path]) -> str:
-    """Return what accelerate is told by a file of the repository; nothing where none is named."""
+    """Return the arguments of accelerate from its file in the repository; none without a file."""
     if not name:
         return ""
     try:
         return read_text(files[name])
     except (KeyError, Unreadable):
         raise JobRefused(
-            f"accelerate is given {name}, which is no text file of this repository",
+            f"accelerate reads {name}, which is not a text file of this repository",
             "copy it there, and name it by its path in the repository",
         ) from None
 
@@ -104,12 +104,12 @@ def _set(options: argparse.Namespace) -> dict[str, str]:
     pairs = [each.partition("=") for each in options.set]
     for name, separator, _ in pairs:
         if not separator:
-            raise JobRefused(f"'{name}' says no value", "write --set NAME=VALUE")
+            raise JobRefused(f"'{name}' has no value", "write --set NAME=VALUE")
     return {name: value for name, _, value in pairs}
 
 
 def _variables(options: argparse.Namespace, resolved: Resolved, launch: Launch) -> Variables:
-    """Return what the user gives, and what the original exports where nothing else is given."""
+    """Return the user's variables, and the exported ones of the original that they do not set."""
     originals = [f"{name}={value}" for name, value in launch.variables.items()]
     in_container = bool(options.container_image)
     of_original = _with(options, env=originals, env_file=None, secret=[])
@@ -125,7 +125,7 @@ def _with(options: argparse.Namespace, **others: object) -> argparse.Namespace:
 
 
 def _name(script: Script | None, folder: Path) -> str:
-    """Return the name of the original job where it can be one, else one of the repository's."""
+    """Return the original job's name if it is valid, else one from the repository's name."""
     option = script.option("job-name") if script else None
     found = option.value if option else ""
     name = re.sub(r"[^A-Za-z0-9._-]+|^[._-]+", "-", folder.resolve().name, flags=re.ASCII)
@@ -133,13 +133,13 @@ def _name(script: Script | None, folder: Path) -> str:
 
 
 def _files(options: argparse.Namespace) -> dict[str, Path]:
-    """Return the files of the repository by name: those that would be copied."""
+    """Return the files of the repository to copy, by name."""
     folder: Path = options.folder_of_repository
     if not folder.is_dir():
-        raise JobRefused(f"{folder} is no folder", "give that of a repository")
+        raise JobRefused(f"{folder} is not a folder", "name the folder of a repository")
     if options.out and options.out.resolve().is_relative_to(folder.resolve()):
         raise JobRefused(
-            f"{options.out} lies in {folder}, where nothing is written", "choose one beside it"
+            f"{options.out} is inside {folder}, which is not changed", "choose one beside it"
         )
     return {path.relative_to(folder).as_posix(): path for path in chosen_files(folder)}
 
@@ -156,7 +156,7 @@ def _texts(files: Mapping[str, Path]) -> dict[str, str]:
 
 
 def _problems(adopted: Adopted, resolved: Resolved) -> dict[str, int]:
-    """Return how many problems the linter finds in the original and in the job."""
+    """Return the number of linter problems in the original and in the job."""
     job, original = adopted.job, adopted.original
     texts = {name: content.decode() for name, content in job.files.items()}
     after = problems_of(job.script, texts[job.script], resolved, texts.get)

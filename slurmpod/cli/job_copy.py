@@ -1,4 +1,4 @@
-"""A job's folder on its way to the cluster: told, and asked before anything is overwritten."""
+"""Copying a job's folder to the cluster, with a prompt before anything is overwritten."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DIFFERING_SHOWN = 10
 
 
 def copied(copier: Copier, options: argparse.Namespace) -> bool:
-    """Copy what the cluster lacks, unless it would overwrite what nobody agrees to lose."""
+    """Copy missing files, unless the user refuses to overwrite others."""
     job, known = copier.job, copier.compare()
     if not _may_replace(known, job.place, options):
         return False
@@ -31,7 +31,7 @@ def copied(copier: Copier, options: argparse.Namespace) -> bool:
 
 
 def bucket_for(resolved: Resolved) -> BucketCarrier | None:
-    """Return the bucket through which files go; None where nodes read none."""
+    """Return the bucket for file transfer; None if nodes read no bucket."""
     place = place_for_copies(resolved)
     if not place:
         return None
@@ -40,10 +40,10 @@ def bucket_for(resolved: Resolved) -> BucketCarrier | None:
 
 
 def _may_replace(known: Comparison, place: str, options: argparse.Namespace) -> bool:
-    """Ask before anything on the cluster is overwritten."""
+    """Ask before overwriting files on the cluster."""
     if not known.differing or options.yes:
         return True
-    say(f"{place} has other content in {first_of(known.differing, DIFFERING_SHOWN)}")
+    say(f"{place} has different content in {first_of(known.differing, DIFFERING_SHOWN)}")
     if not sys.stdin.isatty():
         say("nothing was copied: run it again with --yes to replace them")
         return False

@@ -1,4 +1,4 @@
-"""The files of a rendered job: listed, written, and what to do with them next."""
+"""The files of a rendered job: list them, write them and name the next step."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from slurmpod.jobs.render import Job
 from slurmpod.whole_file import write_whole
 
 DEEP = 3
-"""Names in the path of a file from which on it is not listed alone."""
+"""Deeper files are counted with their folder."""
 
 
 def show_job(options: argparse.Namespace, job: Job) -> None:
-    """List the files of the job, and write them where `--out` says."""
+    """List the files of the job, and write them if `--out` is given."""
     if options.out:
         write_job(options.out, job)
     if options.json:
@@ -31,7 +31,7 @@ def show_job(options: argparse.Namespace, job: Job) -> None:
 
 
 def _listed(files: Mapping[str, bytes]) -> Mapping[str, int]:
-    """Return sizes by name; a folder of what is brought along, as of packages, counts as one."""
+    """Return sizes by name; a bundled folder, as of packages, is one entry."""
     sizes: Counter[str] = Counter()
     for name, content in files.items():
         parts = name.split("/")
@@ -40,12 +40,12 @@ def _listed(files: Mapping[str, bytes]) -> Mapping[str, int]:
 
 
 def write_job(folder: Path, job: Job) -> None:
-    """Write the files; a program that the user has changed stays as it is."""
+    """Write the files, except programs that the user has changed."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in job.files.items():
         target = folder / name
         if name in job.programs and target.exists() and target.read_bytes() != content:
-            say(f"{target} was changed since it was rendered, and is kept as it is")
+            say(f"{target} was changed since it was rendered, and is not overwritten")
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
             write_whole(target, content)
@@ -53,7 +53,7 @@ def write_job(folder: Path, job: Job) -> None:
 
 def _say_next(options: argparse.Namespace, job: Job) -> None:
     if not options.out:
-        say("next: the same with --out FOLDER")
+        say("next: add --out FOLDER to write the files")
         return
     environment, folder = (shlex.quote(str(path)) for path in (options.file, options.out))
     say(f"next: slurmpod job submit {environment} {folder}")

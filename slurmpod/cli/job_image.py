@@ -1,4 +1,4 @@
-"""`slurmpod job image`: a job that imports an image into a file on shared storage."""
+"""`slurmpod job image`: a job that imports a container image to a file on shared storage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slurmpod.problems import ExitCode
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """List the files of the job, and write them where `--out` says."""
+    """List the files of the job, and write them if `--out` is given."""
     resolved = sound_environment(options.file).resolved
     last = options.source.rpartition("/")[2]
     usual = re.sub(r"[^A-Za-z0-9._-]", "-", f"image-{last}", flags=re.ASCII)[:64]

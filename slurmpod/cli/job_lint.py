@@ -1,4 +1,4 @@
-"""`slurmpod job lint`: every problem of batch scripts."""
+"""`slurmpod job lint`: problems of batch scripts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ YAML = frozenset({".yaml", ".yml"})
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Check the scripts and print what is wrong with them."""
+    """Check the scripts and print their problems."""
     resolved = _resolved(options.env) if options.env else None
     problems = [
         problem for file in options.scripts for problem in _problems(file, resolved, options.slurm)
@@ -57,7 +57,7 @@ def _problems(file: Path, resolved: Resolved | None, slurm: str) -> Sequence[Pro
 
 
 def _shows_no_training(file: Path) -> bool:
-    """Return whether a script was read, and no training was recognised in it."""
+    """Return whether a script was read and no training was recognized in it."""
     try:
         return not shows_training(str(file), _text(file), partial(_beside, file))
     except Unreadable:
@@ -67,12 +67,12 @@ def _shows_no_training(file: Path) -> bool:
 def _text(file: Path) -> str:
     """Return the text of a script; raises Unreadable, also for an environment."""
     if file.suffix in YAML:
-        raise Unreadable("this is YAML, and no batch script", "give an environment with --env")
+        raise Unreadable("this is YAML, not a batch script", "name an environment with --env")
     return read_text(file)
 
 
 def _beside(file: Path, name: str) -> str | None:
-    """Return the text of a script in the same folder; None where there is none to read."""
+    """Return the text of a script in the same folder; None if it cannot be read."""
     try:
         return read_text(file.with_name(name))
     except Unreadable:
@@ -88,8 +88,8 @@ def _print_text(problems: Sequence[Problem], files: int, unjudged: Sequence[str]
     found = ", ".join(counted(counts[each], each) for each in Severity if counts[each])
     if unjudged:
         sys.stdout.write(
-            f"no training was recognised in {', '.join(unjudged)}: whether it resumes after a "
-            "node is replaced was not judged\n"
+            f"no training was recognized in {', '.join(unjudged)}: whether it resumes after a "
+            "node is replaced was not checked\n"
         )
         found = found or "no problems in the rest"
     sys.stdout.write(f"{counted(files, 'script')}: {found or 'no problems'}\n")

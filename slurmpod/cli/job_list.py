@@ -1,4 +1,4 @@
-"""`slurmpod job list`: the recipes, and what each needs."""
+"""`slurmpod job list`: the recipes and their requirements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slurmpod.problems import ExitCode
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Show the recipes."""
+    """Print the recipes."""
     if options.json:
         print_json([_recipe_data(recipe) for recipe in RECIPES.values()])
         return ExitCode.OK
@@ -29,6 +29,6 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def _recipe_data(recipe: Recipe) -> dict[str, object]:
-    """Return what a recipe is; its options by name, with their defaults."""
+    """Return a recipe's properties, and its options with their defaults."""
     parameters = recipe.parameters().model_dump(mode="json")
     return {**asdict(recipe), "parameters": parameters, "unsuitable": sorted(recipe.unsuitable)}

@@ -22,7 +22,7 @@ STANDARD_INPUT = Path("-")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Print the measures, and write the files that the user names."""
+    """Print the metrics, and write the files that the user names."""
     try:
         work = work_of(options)
     except JobRefused as refused:
@@ -48,15 +48,15 @@ def _unknown(logs: Sequence[Path]) -> str:
     names = ", ".join(map(str, logs))
     known = ", ".join(each.name for each in FORMATS)
     return (
-        f"no step is reported in {names}\n"
-        f"  known are lines with 'step N loss X', and those of {known}\n"
-        "  fix: print 'step N loss X' from one process; Hugging Face's Trainer says steps only in\n"
-        "  its progress bar (disable_tqdm=False), on standard error: keep both in one file"
+        f"{names}: no training steps found\n"
+        f"  known formats: lines with 'step N loss X', and {known}\n"
+        "  fix: print 'step N loss X' from one process; Hugging Face's Trainer logs steps only in\n"
+        "  its progress bar (disable_tqdm=False), on standard error: write both to one file"
     )
 
 
 def _lines(log: Path) -> Iterator[str]:
-    """Yield the lines of a log; what is no text in it is passed over."""
+    """Yield the lines of a log; skip bytes that are not text."""
     try:
         if log == STANDARD_INPUT:
             yield from sys.stdin
@@ -87,14 +87,14 @@ def _print(known: Measures, found: Sequence[Life]) -> None:
     sys.stdout.write(f"{_summary(known)}\n")
     if known.restarts and known.samples_per_second_with_losses is not None:
         rate = known.samples_per_second_with_losses
-        sys.stdout.write(f"{rate:.4g} samples per second with all that\n")
+        sys.stdout.write(f"{rate:.4g} samples per second overall\n")
     for number, life in enumerate(found, start=1):
         first, last = life.reports[0].step, life.reports[-1].step
-        sys.stdout.write(f"  life {number}: step {first} to {last}\n")
+        sys.stdout.write(f"  run {number}: step {first} to {last}\n")
 
 
 def _efficiency(known: Measures, found: Sequence[Life]) -> Iterator[str]:
-    """Yield what is known of rate, steps, tokens and MFU of trainings that say or are told more."""
+    """Yield rate, steps, tokens and MFU, as far as the log or the options give them."""
     if name := found[0].reports[0].format:
         yield f"a log of {name}"
     if known.learning_rate is not None:
@@ -104,7 +104,7 @@ def _efficiency(known: Measures, found: Sequence[Life]) -> Iterator[str]:
     if known.tokens_per_second is not None:
         yield f"{known.tokens_per_second:.4g} tokens per second"
     if known.tokens_per_second_per_accelerator is not None:
-        yield f"{known.tokens_per_second_per_accelerator:.4g} on each accelerator"
+        yield f"{known.tokens_per_second_per_accelerator:.4g} per accelerator"
     if known.mfu is not None:
         yield f"MFU {known.mfu:.1%}"
     if known.goodput is not None:
@@ -113,9 +113,9 @@ def _efficiency(known: Measures, found: Sequence[Life]) -> Iterator[str]:
 
 
 def _told(known: Measures) -> str:
-    """Return what of the pauses the log gives a reason for."""
-    told = {"to save": known.seconds_saving, "of hangs": known.seconds_hanging}
-    words = ", ".join(f"{seconds:.0f} {what}" for what, seconds in told.items() if seconds)
+    """Return the part of the pauses that the log explains."""
+    parts = {"to save": known.seconds_saving, "of hangs": known.seconds_hanging}
+    words = ", ".join(f"{seconds:.0f} {what}" for what, seconds in parts.items() if seconds)
     return f" ({words})" if words else ""
 
 

@@ -42,7 +42,7 @@ PAUSE_SECONDS = 5.0
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Do what the chosen action does."""
+    """Run the chosen action."""
     gc.enable()  # following a job may take days
     code: ExitCode = ACTIONS[options.action](options)
     return code
@@ -60,7 +60,7 @@ def submit_job(
     job: JobFolder,
     shell: NodeShell | None = None,
 ) -> ExitCode:
-    """Copy a sound job, submit it, and follow it to its end unless the options say otherwise."""
+    """Copy a checked job, submit it, and follow it to its end unless the options say otherwise."""
     if not _is_sound(job, resolved):
         return ExitCode.INVALID
     try:
@@ -70,13 +70,13 @@ def submit_job(
         return ExitCode.USAGE
     if not (shell := shell or shell_for(options, resolved)):
         return ExitCode.FAILED
-    with if_interrupted("nothing was submitted; the same command goes on from there"):
+    with if_interrupted("nothing was submitted; the same command resumes"):
         if not copied(Copier(shell, job, bucket_for(resolved), say), options):
             return ExitCode.FAILED
     status = f"slurmpod job status {shlex.quote(str(options.file))}"
-    with if_interrupted(f"the job may be submitted; see: {status}"):
+    with if_interrupted(f"the job may have been submitted; see: {status}"):
         number = submit(shell, job, options.after_dashes or (), variables)
-    say(f"job {number} is submitted")
+    say(f"submitted job {number}")
     if options.json:
         commit = asdict(job.commit) if job.commit else None
         print_json({"job": number, "folder": job.place, "commit": commit})
@@ -87,7 +87,7 @@ def submit_job(
 
 
 def _follow_submitted(options: argparse.Namespace, shell: NodeShell, number: str) -> ExitCode:
-    """Follow a job, or say how to follow a task of an array."""
+    """Follow a job, or print how to follow a task of an array."""
     try:
         return _follow(options, shell, number)
     except WholeArray as array:
@@ -142,7 +142,7 @@ def _tell_log(options: argparse.Namespace, shell: NodeShell) -> ExitCode:
 
 
 def _written(shell: NodeShell, job: str) -> dict[str, str]:
-    """Return what is known of a job, and all that it wrote so far."""
+    """Return the state of a job, and its whole log so far."""
     seen = look(shell, job)
     log = seen.log
     while not seen.is_read:
@@ -155,7 +155,7 @@ def _written(shell: NodeShell, job: str) -> dict[str, str]:
 def _cancel(options: argparse.Namespace) -> ExitCode:
     if not (shell := shell_for(options)):
         return ExitCode.FAILED
-    with if_interrupted("the job may be told to end; the same command tells it again"):
+    with if_interrupted("the job may be cancelled; the same command cancels it again"):
         cancel(shell, options.job)
     say(f"cancelling job {options.job}")
     if options.json:
@@ -165,7 +165,7 @@ def _cancel(options: argparse.Namespace) -> ExitCode:
 
 
 def shell_for(options: argparse.Namespace, resolved: Resolved | None = None) -> NodeShell | None:
-    """Return where commands run; None without what opens sessions."""
+    """Return where to run commands; None if this machine cannot open sessions."""
     if not has_plugin():
         return None
     resolved = resolved or sound_environment(options.file).resolved
@@ -173,13 +173,13 @@ def shell_for(options: argparse.Namespace, resolved: Resolved | None = None) -> 
 
 
 def _usual_node(resolved: Resolved, user: str) -> NodeShell:
-    """Return the first node where users work, with credentials as they are now."""
+    """Return the first login node or controller, with refreshed credentials."""
     nodes = ClusterView(clients_of(resolved.region))
     return first_node(nodes, resolved, usual_group(resolved), user)
 
 
 def _follow(options: argparse.Namespace, shell: NodeShell, job: str) -> ExitCode:
-    """Tell what happens until the job ends; Ctrl-C ends the telling alone. Raises WholeArray."""
+    """Print events until the job ends; Ctrl-C only stops the printing. Raises WholeArray."""
     seen: Sight | None = None
     try:
         while seen is None or not (seen.has_ended and seen.is_read):
@@ -187,26 +187,26 @@ def _follow(options: argparse.Namespace, shell: NodeShell, job: str) -> ExitCode
     except WholeArray:
         raise
     except (KeyboardInterrupt, WorkFailed) as end:
-        say(str(end) or f"job {job} goes on")
+        say(str(end) or f"job {job} continues")
         _say_way_back(options, job)
         return ExitCode.INTERRUPTED if isinstance(end, KeyboardInterrupt) else ExitCode.FAILED
     return ExitCode.OK if seen.state == "COMPLETED" else ExitCode.FAILED
 
 
 def _look_again(shell: NodeShell, job: str, seen: Sight | None) -> Sight:
-    """Look once more, after a while; a connection that is lost is made again."""
+    """Look again after a while; reconnect if the connection was lost."""
     if seen and seen.is_read:
         time.sleep(PAUSE_SECONDS)
     while True:
         try:
             return _tell(seen, look(shell, job, seen))
         except (NoAnswer, AwsUnavailable) as lost:
-            say(f"{lost}; job {job} goes on, and is looked at again")
+            say(f"{lost}; job {job} continues; reconnecting")
             time.sleep(PAUSE_SECONDS)
 
 
 def _tell(before: Sight | None, now: Sight) -> Sight:
-    """Print what is new: the log as it is, the rest beside it."""
+    """Print what is new: the log to stdout, the rest to stderr."""
     sys.stdout.write(now.log.decode(errors="replace"))
     sys.stdout.flush()
     for line in news(before, now):
@@ -216,7 +216,7 @@ def _tell(before: Sight | None, now: Sight) -> Sight:
 
 def _say_way_back(options: argparse.Namespace, job: str) -> None:
     user = "" if options.user == IMAGE_USER else f" --user {shlex.quote(options.user)}"
-    say(f"come back with: slurmpod job logs {shlex.quote(str(options.file))} {job} --follow{user}")
+    say(f"to follow again: slurmpod job logs {shlex.quote(str(options.file))} {job} --follow{user}")
 
 
 ACTIONS = {"submit": _submit, "status": _status, "logs": _logs, "cancel": _cancel}

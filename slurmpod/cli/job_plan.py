@@ -1,4 +1,4 @@
-"""`slurmpod job plan`: what a training needs of a cluster, before anybody pays for it."""
+"""`slurmpod job plan`: estimates of a training's memory, time and cost, before you pay for it."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ MOST_SHOWN = 8
 
 ROUGH = (
     (
-        "memory: by formulas, which one H200 bore out within a tenth; activations are half more or"
+        "memory: by formulas, confirmed on one H200 within a tenth; activations are half more or"
         " less with other kernels, and several times as much without FlashAttention, e.g. on T4"
     ),
     (
         "hours: those of a well-tuned program, whose steps take a quarter more or less; an untuned"
-        " one's take up to twice as long; whole published runs took 0.5 to 3 times as many hours"
+        " one takes up to twice as long; whole published runs took 0.5 to 3 times as many hours"
     ),
     "failures: the two published runs differ 3.7 times; new clusters fail more often",
     (
-        "checkpoints: their time is that of the throughput which FSx promises, with nobody else"
-        " writing; programs that keep 16-bit weights, too, write a sixth more, and those that save"
+        "checkpoints: their time follows from the throughput that FSx promises to a sole"
+        " writer; programs that also keep 16-bit weights write a sixth more, and those that save"
         " in the background lose less"
     ),
 )
-"""What is left out of the formulas, and how much that may be."""
+"""Simplifications of the formulas, and their effect."""
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Print the plan; exit code 1 where nothing fits."""
+    """Print the plan; exit code 1 if nothing fits."""
     resolved = sound_environment(options.file).resolved
     try:
         plan = _plan(options, resolved)
@@ -95,9 +95,7 @@ def _allocation(options: argparse.Namespace, resolved: Resolved, nodes: int | No
     )
     if not allocation.facts.accelerator_memory_mib:
         name = allocation.facts.name
-        raise JobRefused(
-            f"{name} has no accelerator to plan memory for", "choose a partition that has some"
-        )
+        raise JobRefused(f"{name} has no accelerators", "choose a partition with accelerators")
     return allocation
 
 
@@ -162,21 +160,21 @@ def _text(plan: Plan) -> Iterator[str]:
     yield ""
     yield from _checkpoints_text(plan)
     yield ""
-    yield "How rough this is:"
+    yield "Accuracy:"
     yield from (f"  {each}" for each in ROUGH)
 
 
 def _meshes_text(plan: Plan) -> Iterator[str]:
     if plan.fits:
         shown = plan.fits[:MOST_SHOWN]
-        yield f"Meshes that fit: {len(plan.fits)}. The best first, with GiB of one accelerator:"
+        yield f"Meshes that fit: {len(plan.fits)}. Best first, with GiB per accelerator:"
     elif plan.least:
         shown = (Timed(plan.least, None, None),)
-        yield "Nothing fits. What needs the least, with GiB of one accelerator:"
+        yield "Nothing fits. Closest first, with GiB per accelerator:"
     else:
         batch, number = plan.spec.batch, plan.room.accelerators
-        yield f"No mesh shares a batch of {batch} sequences among {number} accelerators:"
-        yield "  give a global batch that is a multiple of them, or fewer nodes"
+        yield f"No mesh divides a batch of {batch} sequences among {number} accelerators:"
+        yield "  choose a global batch that is a multiple of them, or fewer nodes"
         return
     rows = [_row(each) for each in shown]
     titles = [
@@ -188,11 +186,11 @@ def _meshes_text(plan: Plan) -> Iterator[str]:
 
 
 RARE = ("context", "experts")
-"""Columns that are left out where nothing is shared so."""
+"""Columns that are left out if no mesh uses them."""
 
 
 def _row(timed: Timed) -> dict[str, str]:
-    """Return the cells of a mesh by the titles of their columns."""
+    """Return the cells of a mesh by column title."""
     mesh, load, memory = timed.fit.mesh, timed.fit.load, timed.fit.memory
     parts = asdict(memory)
     titles = ("weights", "gradients", "optimizer", "gathered", "activations")
@@ -215,7 +213,7 @@ SHORT = ("weight", "grad", "optim", "gather", "activ")
 
 def _length_text(plan: Plan) -> Iterator[str]:
     spec = plan.spec
-    usual = ", 20 for each parameter" if spec.is_usual_length else ""
+    usual = ", 20 per parameter" if spec.is_usual_length else ""
     yield f"{spec.steps} steps, {spec.tokens / 1e9:,.1f} billion tokens{usual}"
     if rates := _rates(spec):
         yield (
@@ -237,14 +235,14 @@ def _checkpoints_text(plan: Plan) -> Iterator[str]:
     checkpoints = plan.checkpoints
     size = f"a checkpoint has {checkpoints.bytes / GIB:,.1f} GiB"
     if checkpoints.seconds is None or checkpoints.bytes_per_second is None:
-        yield f"{size}; how fast it is written is not known: no new Lustre file system is described"
+        yield f"{size}; its time is not known: the file describes no new Lustre file system"
         return
     yield (
         f"{size}, and takes {checkpoints.seconds:,.0f} s"
         f" at {checkpoints.bytes_per_second / 1e9:,.2f} GB/s"
     )
     if checkpoints.held is not None and checkpoints.held < 3:
-        yield f"  the file system holds {checkpoints.held} of them; a training keeps 3"
+        yield f"  the file system has room for {checkpoints.held} of them; a training keeps 3"
     for name, loss in checkpoints.failures.items():
         yield from _loss_text(plan, name, loss)
 
@@ -256,7 +254,7 @@ def _loss_text(plan: Plan, name: str, loss: Failures) -> Iterator[str]:
     )
     hours = plan.wall_hours(loss)
     if hours is None or plan.hours is None:
-        rest = "" if loss.efficiency else "; it would never end"
+        rest = "" if loss.efficiency else "; it would never finish"
         yield f"  save every {loss.interval_minutes:,.0f} min; {1 - loss.efficiency:.1%} lost{rest}"
         return
     yield (

@@ -1,4 +1,4 @@
-"""The file of parameters that a plan is written to, and how it is carried out."""
+"""The parameter file of a plan, and the command that renders it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slurmpod.whole_file import write_whole
 
 
 def write_parameters(options: argparse.Namespace, plan: Plan) -> None:
-    """Write the parameters, and say what renders them; raises WorkFailed."""
+    """Write the parameters, and print the command that renders them; raises WorkFailed."""
     try:
         found = parameters_of(plan)
         write_whole(options.write, yaml.safe_dump(dict(found), sort_keys=False))

@@ -18,7 +18,7 @@ from slurmpod.problems import ExitCode
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """List the files of the job, and write them where `--out` says."""
+    """List the files of the job, and write them if `--out` is given."""
     try:
         job = _job(options)
     except JobRefused as refused:
@@ -35,7 +35,7 @@ def _job(options: argparse.Namespace) -> Job:
     recipe = RECIPES.get(options.recipe)
     if recipe is None:
         raise JobRefused(
-            f"there is no recipe '{options.recipe}'",
+            f"unknown recipe '{options.recipe}'",
             did_you_mean(options.recipe, RECIPES) or f"choose one of {', '.join(RECIPES)}",
         )
     allocation = allocation_for(

@@ -1,4 +1,4 @@
-"""`slurmpod job stage`: data and models on shared storage, by a job; `--evict` removes them."""
+"""`slurmpod job stage`: copy data and models to shared storage by a job; `--evict` removes them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.resolve import Resolved
 
 USUAL_NODES = 4
-"""Nodes that copy at the most, unless somebody says otherwise: each brings some Gb/s."""
+"""Default limit of nodes that copy: each brings some Gb/s."""
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Copy what a source has by a job, or remove what was copied."""
+    """Copy a source by a job, or remove its copy."""
     resolved = sound_environment(options.file).resolved
     try:
         job = _job(options, resolved, _parameters(options, resolved))
@@ -59,11 +59,11 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def _parameters(options: argparse.Namespace, resolved: Resolved) -> StageParameters:
-    """Return what is staged where; all that cannot be is refused before a node is asked."""
+    """Return what to stage where; all mistakes are refused before a node is asked."""
     wanted = 1 if options.evict else 2
     if len(options.places) != wanted:
         raise JobRefused(
-            f"{len(options.places)} places are named, and {wanted} are needed",
+            f"arguments given: {len(options.places)}, needed: {wanted}",
             "write --evict DEST" if options.evict else "write SOURCE DEST, or --evict DEST",
         )
     at = shared_folder(options.places[-1], resolved, "")
@@ -80,13 +80,13 @@ def _parameters(options: argparse.Namespace, resolved: Resolved) -> StageParamet
 
 
 def _refuse_entries(resolved: Resolved, entries: tuple[Entry, ...]) -> None:
-    """Refuse what nodes may not read; say what they may not reach."""
+    """Refuse sources that nodes may not read; warn of those that they may not reach."""
     for entry in entries:
         if place := entry.bucket_and_key:
             refuse_unreadable(resolved, *place)
     if resolved.network.closed and not all(entry.bucket_and_key for entry in entries):
-        say(f"the nodes of {resolved.name} reach no internet (network.closed): web servers of the")
-        say("  index have to be in your network")
+        say(f"the nodes of {resolved.name} have no internet (network.closed): web servers in the")
+        say("  index must be in your network")
 
 
 def _bucket_and_key(address: str) -> tuple[str, str]:
@@ -99,7 +99,7 @@ def _text(index: Path) -> str:
         return read_text(index)
     except Unreadable as reason:
         raise JobRefused(
-            f"{index}: {reason.message}", "name s3://BUCKET/PREFIX/, or the file of an index"
+            f"{index}: {reason.message}", "write s3://BUCKET/PREFIX/, or name an index file"
         ) from None
 
 
@@ -108,7 +108,7 @@ def _job(options: argparse.Namespace, resolved: Resolved, chosen: StageParameter
     allocation = allocation_for(resolved, **place, nodes=1)
     nodes = options.nodes or min(USUAL_NODES, most_nodes(resolved, allocation.partition))
     allocation = allocation_for(resolved, **place, nodes=nodes)
-    # Jobs of one name wait for each other: those of one folder have the same.
+    # Jobs with the same name wait for each other: those for one folder share a name.
     digest = hashlib.sha256(chosen.at.encode()).hexdigest()[:8]
     last = re.sub(r"[^A-Za-z0-9._-]", "-", PurePosixPath(chosen.at).name, flags=re.ASCII)
     name = f"stage-{last[:40]}-{digest}"
@@ -116,11 +116,11 @@ def _job(options: argparse.Namespace, resolved: Resolved, chosen: StageParameter
 
 
 def _may_evict(options: argparse.Namespace, resolved: Resolved, shell: NodeShell) -> bool:
-    """Say what was staged, and ask for the environment's name before it is removed."""
+    """Show what was staged, and ask for the environment's name before removing it."""
     at = options.places[-1]
     try:
         summary = shell.run(f"cat {at}/{KEPT_BACK}/summary").strip()
     except CommandFailed:
         raise WorkFailed(f"nothing was staged at {at}") from None
-    say(f"staged there: {summary}; what was changed since stays")
+    say(f"staged there: {summary}; files changed since then stay")
     return is_named(resolved.environment, options, f"remove them from {at}")

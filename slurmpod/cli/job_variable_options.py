@@ -13,15 +13,15 @@ def add_variable_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="set a variable of the job (again for more)",
+        help="set a variable of the job; may be repeated",
     )
     parser.add_argument(
-        "--env-file", type=Path, metavar="FILE", help="set variables, a NAME=VALUE in each line"
+        "--env-file", type=Path, metavar="FILE", help="set variables from lines of NAME=VALUE"
     )
     parser.add_argument(
         "--secret",
         action="append",
         default=[],
         metavar="NAME=ARN",
-        help="set one that the job takes from Secrets Manager when it starts (again for more)",
+        help="set a variable from Secrets Manager when the job starts; may be repeated",
     )

@@ -1,4 +1,4 @@
-"""What `--env`, `--env-file` and `--secret` give to a job."""
+"""The variables and secrets of `--env`, `--env-file` and `--secret`."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def given_variables(
 def variables_for(
     options: argparse.Namespace, job: JobFolder, resolved: Resolved
 ) -> Mapping[str, str]:
-    """Return what the job of a folder is submitted with, its Python among it. Raises JobRefused."""
+    """Return the variables for submitting a job folder, with its Python. Raises JobRefused."""
     given = given_variables(options, resolved, in_container=STARTER in job.files)
     if given.secrets and not _takes_secrets(job):
         raise JobRefused(
             f"{job.script} takes no secrets: it does not source {SCRIPT}",
-            f"render it anew; or copy {SCRIPT} of a rendered job, and source it at the beginning",
+            f"render it again; or copy {SCRIPT} from a rendered job, and source it first",
         )
     python = {"PYTHON": options.python} if options.python else {}
     return {**given.for_submission, **python}

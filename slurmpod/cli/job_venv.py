@@ -1,4 +1,4 @@
-"""`slurmpod job venv`: a job that makes a pinned Python environment on shared storage."""
+"""`slurmpod job venv`: a job that creates a pinned Python environment on shared storage."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ ENVIRONMENT = "venv"
 
 
 class Packages(Value):
-    """What is installed, and the files of what is built, by their place in the job's folder."""
+    """The packages to install, and the files of those to build, by path in the job's folder."""
 
     locked: Locked
     files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """List the files of the job, write them, and mirror the wheels where the user says so."""
+    """List the files of the job; write them and mirror the wheels if the user asks for it."""
     resolved = sound_environment(options.file).resolved
     try:
         wheels = _wheels(options, resolved)
@@ -47,26 +47,26 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.mirror:
         _mirror(resolved, wheels)
     elif wheels:
-        say(f"nodes take {counted(len(wheels), 'wheel')} from {resolved.lifecycle.bucket}:")
+        say(f"nodes fetch {counted(len(wheels), 'wheel')} from {resolved.lifecycle.bucket}:")
         say("  copy them there with --mirror")
     show_job(options, job)
     return ExitCode.OK
 
 
 def _wheels(options: argparse.Namespace, resolved: Resolved) -> tuple[Wheel, ...]:
-    """Return the wheels that nodes take from the bucket; refuses what leads to none."""
+    """Return the wheels that nodes fetch from the bucket; refuse options that contradict this."""
     if not options.wheels:
         if options.mirror:
             raise JobRefused("there are no wheels to mirror", "name their folder with --wheels")
         if resolved.network.closed and not options.index:
             raise JobRefused(
-                f"the nodes of {resolved.name} reach no index (network.closed)",
-                "collect wheels, and name their folder with --wheels; or name an index of your"
+                f"the nodes of {resolved.name} cannot reach a package index (network.closed)",
+                "collect wheels, and name their folder with --wheels; or name an index in your"
                 " network with --index",
             )
         return ()
     if options.index:
-        raise JobRefused("wheels come from the bucket, not from an index", "leave --index out")
+        raise JobRefused("wheels come from the bucket, not from an index", "remove --index")
     if resolved.lifecycle.mode == "managed":
         raise JobRefused(
             f"{resolved.name} has no bucket that nodes read (lifecycle.mode: managed)",
@@ -119,15 +119,15 @@ def _pins(file: Path) -> str:
 
 
 def _checked_index(index: str) -> str:
-    """Return an address that may stand in a script."""
+    """Return an address that is safe to write into a script."""
     parts = urlsplit(index)
     if parts.username or parts.password or parts.query:
         raise JobRefused(
-            "the address of the index holds a secret, which would stand in the job's script",
-            "write it into ~/.netrc of the job's user, or into /etc/pip.conf of the nodes",
+            "the index address contains a secret, which would be written to the job's script",
+            "put it into ~/.netrc of the job's user, or into /etc/pip.conf of the nodes",
         )
     if parts.scheme not in ("https", "http") or not parts.hostname:
-        raise JobRefused(f"'{index}' is no address of an index", f"write one such as {INDEX}")
+        raise JobRefused(f"'{index}' is not the address of an index", f"write one such as {INDEX}")
     return index
 
 
@@ -140,5 +140,5 @@ def _mirror(resolved: Resolved, wheels: tuple[Wheel, ...]) -> None:
 
     clients = clients_of(resolved.region)
     require_account(AwsAccount(clients), resolved.environment)
-    with if_interrupted("what is told above is copied; the same command copies the rest"):
+    with if_interrupted("the wheels above are copied; the same command copies the rest"):
         mirror_wheels(Bucket(clients, resolved.lifecycle.bucket), wheels, say)

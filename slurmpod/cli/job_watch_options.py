@@ -1,4 +1,4 @@
-"""The options that say what becomes of a training that hangs."""
+"""The options for trainings that hang."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ def add_watch_options(parser: argparse.ArgumentParser) -> None:
         "--watch",
         choices=ACTIONS,
         default=ACTIONS[0],
-        help="what to do when the training hangs (default: tell); off: do not watch it",
+        help="action when the training hangs (default: tell); off: do not watch it",
     )
     parser.add_argument(
         "--hang-after",
         type=_seconds,
         metavar="SECONDS",
-        help="how long it is silent at least before it hangs (default: 300)",
+        help="seconds of silence before it counts as hung (default: 300)",
     )
 
 
 def given_watching(options: argparse.Namespace) -> Watching:
-    """Return what the user chose."""
+    """Return the chosen options."""
     return Watching(options.watch, options.hang_after)
 
 
 def _seconds(text: str) -> int:
     """Return a whole number of seconds."""
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number of seconds")
     return int(text)

@@ -1,4 +1,4 @@
-"""`slurmpod rehearsal fault`: one fault upon a kept rehearsal, and upon whatever runs there."""
+"""`slurmpod rehearsal fault`: inject one fault into a kept rehearsal and its running jobs."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from slurmpod.rehearsal.state import note_fault
 
 
 def run(rehearsal: Rehearsal, options: argparse.Namespace) -> ExitCode:
-    """Do the fault, and tell what it did to the jobs that ran, or to a cluster at rest."""
+    """Inject the fault, and report its effect on running jobs, or on an idle cluster."""
     fault = next((each for each in FAULTS if each.name == options.fault), None)
     if fault is None:
         names = [each.name for each in FAULTS]
         guess = did_you_mean(options.fault, names) or f"faults: {', '.join(names)}"
-        say(f"there is no fault '{options.fault}'; {guess}")
+        say(f"unknown fault '{options.fault}'; {guess}")
         return ExitCode.USAGE
     resolved = sound_environment(Path(rehearsal.request.environment_file)).resolved
     reasons = unmet_needs(resolved, [fault])
@@ -61,9 +61,7 @@ def _do(folder: Path, cluster: FaultCluster, fault: Fault, options: argparse.Nam
     progress = Progress()
     jobs = cluster.user.run(["squeue", "--noheader", "--states=RUNNING", "--format=%A"]).split()
     if jobs and not fault.strike:
-        say(
-            f"{fault.name} needs a cluster at rest, and jobs run: {', '.join(jobs)}; {STRIKES_TEXT}"
-        )
+        say(f"{fault.name} needs an idle cluster, but jobs run: {', '.join(jobs)}; {STRIKES_TEXT}")
         return ExitCode.USAGE
     try:
         if jobs:
@@ -80,12 +78,12 @@ def _do(folder: Path, cluster: FaultCluster, fault: Fault, options: argparse.Nam
 def _strike(
     cluster: FaultCluster, fault: Fault, jobs: list[str], log: str | None, progress: Progress
 ) -> tuple[DrillReport, ...]:
-    """Do the fault to all jobs that run, that with the most nodes before all."""
+    """Inject the fault into all running jobs; the job with the most nodes is the target."""
     shell = RehearsedShell(cluster.user)
     undisturbed = _losses_in(shell, log) if log else None
     jobs.sort(key=lambda job: -len(cluster.nodes_of(job)))
     runs = [JobRun(shell, job, progress) for job in jobs]
-    with progress.stage(f"{fault.name} came, and job {', '.join(jobs)} ended"):
+    with progress.stage(f"injected {fault.name}; job {', '.join(jobs)} ended"):
         for each in runs:
             each.look()
         return strike(cluster, fault, runs, patient_watch(cluster, progress), undisturbed)

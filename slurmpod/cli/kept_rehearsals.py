@@ -1,4 +1,4 @@
-"""`slurmpod rehearsal`: look around in rehearsals that were left up, and take them down."""
+"""`slurmpod rehearsal`: inspect kept rehearsals, and take them down."""
 
 from __future__ import annotations
 
@@ -29,50 +29,50 @@ from slurmpod.rehearsal.session_plugin import variables as plugin_variables
 from slurmpod.rehearsal.state import CHOSEN
 
 AT_HOME = ("sh", "-c", 'cd 2>/dev/null || cd /; exec "$@"', "sh")
-"""Runs a command where its user may write: what jobs print goes where sbatch was called."""
+"""Runs a command in a writable folder: jobs write their output to the folder of sbatch."""
 
 
 class NotThere(WorkFailed):
-    """There is no rehearsal, no single one, or no node of it, as the user asked for."""
+    """The requested rehearsal or node does not exist, or is ambiguous."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="show the rehearsals that run")
+    listing = actions.add_parser("list", help="list running rehearsals")
     listing.add_argument("--json", action="store_true", help="print them as JSON")
-    variables = actions.add_parser("env", help='lead AWS tools there: eval "$(... env)"')
-    shell = actions.add_parser("shell", help="open a shell on a node; with -- COMMAND, run that")
+    variables = actions.add_parser("env", help='print variables for AWS tools: eval "$(... env)"')
+    shell = actions.add_parser("shell", help="open a shell on a node, or run -- COMMAND")
     shell.add_argument(
         "node",
-        help="host name, instance id, or group (its first node); of another cluster: CLUSTER/NODE",
+        help="host name, instance id, or group (its first node); for another cluster: CLUSTER/NODE",
     )
     shell.add_argument("--user", default="ubuntu", help="default: ubuntu")
-    fault = actions.add_parser("fault", help="let a fault loose upon it, and upon what runs there")
+    fault = actions.add_parser("fault", help="inject a fault into it and its running jobs")
     fault.add_argument("fault", metavar="NAME", help="e.g. worker-power-cut (docs/faults.md)")
     fault.add_argument(
         "--undisturbed",
         metavar="LOG",
-        help="what the same job wrote undisturbed, as nodes see the file: to compare losses",
+        help="log of the same job without the fault, as a path on the nodes: to compare losses",
     )
-    fault.add_argument("--json", action="store_true", help="print what was seen as JSON")
-    down = actions.add_parser("down", help="take a rehearsal down, and clear what dead ones left")
+    fault.add_argument("--json", action="store_true", help="print the result as JSON")
+    down = actions.add_parser("down", help="take a rehearsal down, and clean up after dead ones")
     variables.add_argument("--json", action="store_true", help="print the variables as JSON")
-    down.add_argument("--json", action="store_true", help="print what is gone as JSON")
+    down.add_argument("--json", action="store_true", help="print what was removed as JSON")
     for action in (variables, shell, fault, down):
         action.add_argument(
-            "--id", help="which rehearsal (default: that of `env`, or the only one that runs)"
+            "--id", help="which rehearsal (default: the one of `env`, or the only one)"
         )
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Do what the action says."""
+    """Run the chosen action."""
     if options.action == "list":
         return _list(as_json=options.json)
     if options.action == "down":
         return _down(options.id, as_json=options.json)
     if options.action == "fault":
-        from slurmpod.cli import kept_fault  # looking around needs none of what it imports
+        from slurmpod.cli import kept_fault  # its imports are slow
 
         return kept_fault.run(readable_rehearsal(options.id), options)
     return _look_around(readable_rehearsal(options.id), options)
@@ -81,13 +81,13 @@ def run(options: argparse.Namespace) -> ExitCode:
 def _down(identifier: str | None, *, as_json: bool) -> ExitCode:
     gone = list(clear_dead())
     for name in gone:
-        say(f"removed what the rehearsal {name} left behind when it died")
+        say(f"cleaned up after the dead rehearsal {name}")
     stuck = uncleared()
     for problem in stuck:
         say(problem)
     if running():
         rehearsal = _chosen(identifier)
-        with if_interrupted("the same command takes down what is left of it"):
+        with if_interrupted("the same command takes down the rest"):
             end(rehearsal.folder)
         say(f"{rehearsal.identifier} is gone")
         gone.append(rehearsal.identifier)
@@ -124,7 +124,7 @@ def _list(*, as_json: bool) -> ExitCode:
 
 def _as_text(rehearsal: Rehearsal | UnknownRehearsal) -> str:
     if isinstance(rehearsal, UnknownRehearsal):
-        return f"it can only be taken down: {rehearsal.problem}"
+        return f"damaged, take it down: {rehearsal.problem}"
     shown = "".join(f"\n  Prometheus: {each}" for each in addresses(rehearsal.folder))
     return f"{rehearsal.state.endpoint}  {rehearsal.request.environment_file}{shown}"
 
@@ -143,7 +143,7 @@ def _as_data(rehearsal: Rehearsal | UnknownRehearsal) -> dict[str, object]:
 
 
 def readable_rehearsal(identifier: str | None) -> Rehearsal:
-    """Return the rehearsal of this id, or the only one; raises NotThere, and for damaged files."""
+    """Return the rehearsal with this id, or the only one; raises NotThere, or if damaged."""
     rehearsal = _chosen(identifier)
     if isinstance(rehearsal, UnknownRehearsal):
         down = f"slurmpod rehearsal down --id {rehearsal.identifier}"
@@ -168,7 +168,7 @@ def _chosen(identifier: str | None) -> Rehearsal | UnknownRehearsal:
 
 def _become(argv: list[str]) -> NoReturn:
     sys.stdout.flush()
-    os.execvp(argv[0], argv)  # noqa: S606  # no shell, by intent
+    os.execvp(argv[0], argv)  # noqa: S606  # no shell, on purpose
 
 
 def _shell_command(rehearsal: Rehearsal, node: str, command: list[str], user: str) -> list[str]:
@@ -185,7 +185,7 @@ def _shell_command(rehearsal: Rehearsal, node: str, command: list[str], user: st
 
 
 def _hostname(rehearsal: Rehearsal, cluster: str, node: str) -> str:
-    """Return the host name of a cluster's node given by host name, instance id or group."""
+    """Return the host name of a cluster's node, from a host name, instance id or group."""
     with process_environment(isolated_environment(os.environ, rehearsal.variables)):
         clients = embedded_clients(rehearsal.state.endpoint, rehearsal.request)
         nodes = ClusterView(clients).nodes(cluster)
@@ -194,4 +194,4 @@ def _hostname(rehearsal: Rehearsal, cluster: str, node: str) -> str:
             return found.name
     known = [name for found in nodes for name in (found.name, found.instance_id, found.group)]
     names = ", ".join(f"{found.name} ({found.group})" for found in nodes)
-    raise NotThere(f"there is no node '{node}'; {did_you_mean(node, known) or f'nodes: {names}'}")
+    raise NotThere(f"unknown node '{node}'; {did_you_mean(node, known) or f'nodes: {names}'}")

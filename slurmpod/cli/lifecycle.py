@@ -1,7 +1,7 @@
-"""`slurmpod lifecycle`: how the scripts went on the nodes of a cluster, and running them again.
+"""`slurmpod lifecycle`: reports of the lifecycle scripts on nodes, and running them again.
 
-Reports show failures first, then times, then what took longest. Nodes that are alike are shown
-together, so that a page holds a cluster of any size.
+Reports show failures first, then times, then the slowest node. Nodes with the same result share
+a line, so that a page holds a cluster of any size.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from slurmpod.resolve import Resolved
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    reports = actions.add_parser("report", help="show how the scripts went on every node")
+    reports = actions.add_parser("report", help="show the reports of the scripts on every node")
     reports.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     reports.add_argument("--json", action="store_true", help="print the reports as JSON")
     reports.set_defaults(act=_report)
@@ -55,13 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Do what the chosen action does."""
+    """Run the chosen action."""
     code: ExitCode = options.act(options)
     return code
 
 
 def _report(options: argparse.Namespace) -> ExitCode:
-    """Show the last report of every node; what failed is for the reader to judge."""
+    """Show the last report of every node; the exit code does not judge failures."""
     resolved = sound_environment(options.file).resolved
     clients = clients_of(resolved.region)
     reports = lifecycle_reports(ClusterView(clients), ClusterLogs(clients), resolved.name)
@@ -73,12 +73,12 @@ def _report(options: argparse.Namespace) -> ExitCode:
 
 
 def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
+    """Declare the arguments of `run`."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument("--group", help="this group alone (default: all, controllers first)")
-    parser.add_argument("--node", help="only this one: its name in Slurm, or its instance id")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be changed")
-    parser.add_argument("--yes", action="store_true", help="do it without asking")
+    parser.add_argument("--node", help="only this node: its Slurm name or instance id")
+    parser.add_argument("--dry-run", action="store_true", help="only report what would change")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     parser.add_argument("--json", action="store_true", help="print the reports as JSON")
 
 
@@ -86,7 +86,7 @@ def _run(options: argparse.Namespace) -> ExitCode:
     """Show what would run where, ask, and run it."""
     resolved = sound_environment(options.file).resolved
     if options.node and not options.group:
-        say("--node needs the --group of the node")
+        say("--node requires --group")
         return ExitCode.USAGE
     if options.group and not has_group(resolved, options.group):
         return ExitCode.USAGE
@@ -94,7 +94,7 @@ def _run(options: argparse.Namespace) -> ExitCode:
         return ExitCode.FAILED
     plans = _plans(resolved, options)
     if not plans:
-        say(f"{resolved.name} has no node that runs")
+        say(f"{resolved.name} has no running node")
         return ExitCode.FAILED
     for plan in plans:
         _say_plan(plan, resolved)
@@ -129,7 +129,7 @@ def _plans(resolved: Resolved, options: argparse.Namespace) -> tuple[RunPlan, ..
 def _verdict(plans: Sequence[RunPlan], reports: Sequence[NodeReport]) -> ExitCode:
     begun = {report.group for report in reports}
     if left := [plan.nodes[0].group for plan in plans if plan.nodes[0].group not in begun]:
-        say(f"not begun after this failure: {', '.join(left)}")
+        say(f"not started after this failure: {', '.join(left)}")
     return ExitCode.OK if all(report.succeeded for report in reports) else ExitCode.FAILED
 
 
@@ -150,12 +150,12 @@ def _tell(report: NodeReport) -> None:
 NAMES_SHOWN = 3
 
 GOES_ON = """\
-the scripts end on the nodes, which bear that; workers may be drained in Slurm:
-the same command runs the scripts again, `slurmpod node resume` gives workers back"""
+the scripts stop on the nodes, which is safe; workers may be drained in Slurm:
+the same command runs the scripts again, `slurmpod node resume` resumes workers"""
 
 
 def print_reports(reports: Sequence[NodeReport], roles: Mapping[str, str]) -> None:
-    """Print what failed, how long each step took, and the slowest path; `roles` is by group."""
+    """Print failures, the time of each step, and the slowest path; `roles` is by group."""
     console = Console(highlight=False, soft_wrap=False)
     for line in _news(reports):
         console.print(line, soft_wrap=True)
@@ -169,7 +169,7 @@ def print_reports(reports: Sequence[NodeReport], roles: Mapping[str, str]) -> No
 
 
 def _news(reports: Sequence[NodeReport]) -> Iterator[Text]:
-    """Yield what failed, or would run, with the nodes that it concerns: once for each reason."""
+    """Yield failed or pending steps with their nodes, once for each reason."""
     found: dict[StepReport, list[NodeReport]] = {}
     for report in reports:
         for step in report.steps:
@@ -206,7 +206,7 @@ def _cell(cell: Cell) -> Text:
 
 
 def slowest(reports: Sequence[NodeReport]) -> str:
-    """Say which node took longest, and with which steps one after the other."""
+    """Print the slowest node, and the steps on its critical path."""
     node = max(reports, key=lambda report: report.seconds)
     took = {step.name: step.seconds for step in node.steps}
     path = " > ".join(f"{name} {took[name]:.1f}" for name in node.slowest_path)

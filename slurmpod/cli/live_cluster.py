@@ -20,7 +20,7 @@ from slurmpod.resolve import Resolved
 
 @dataclass(frozen=True)
 class LiveCluster:
-    """An environment, as it was read and resolved, and the nodes that its cluster has now."""
+    """An environment, as read and resolved, and the current nodes of its cluster."""
 
     reading: Reading
     resolved: Resolved
@@ -29,12 +29,12 @@ class LiveCluster:
     nodes: tuple[Node, ...]
 
     def slurm(self) -> RemoteSlurm:
-        """Return its Slurm; raises AwsUnavailable where no controller runs."""
+        """Return its Slurm; raises AwsUnavailable if no controller runs."""
         return slurm_of(self.resolved, self.clients, self.nodes)
 
 
 def slurm_of(resolved: Resolved, clients: AwsClients, nodes: Sequence[Node]) -> RemoteSlurm:
-    """Return the Slurm of a cluster; raises AwsUnavailable where no controller runs."""
+    """Return the Slurm of a cluster; raises AwsUnavailable if no controller runs."""
     return RemoteSlurm.of(resolved, ClusterView(clients), nodes, NodeSessions(clients))
 
 
@@ -43,7 +43,7 @@ def live_cluster(file: Path) -> LiveCluster:
 
     Raises:
         InvalidEnvironment: The file has errors.
-        AwsUnavailable: AWS cannot be asked, or the credentials are of another account.
+        AwsUnavailable: AWS does not answer, or the credentials belong to another account.
     """
     resolved = sound_environment(file).resolved
     clients = clients_of(resolved.region)

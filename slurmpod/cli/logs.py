@@ -1,4 +1,4 @@
-"""`slurmpod logs`: logs of nodes, groups and jobs, followed or put into an archive for support."""
+"""`slurmpod logs`: logs of nodes, groups and jobs, followed or exported for support."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
 
 FOLLOW_SECONDS = 10.0
-"""Each look opens a session on every node that is meant."""
+"""Each look opens a session on every selected node."""
 
 HOURS_OF_JOBS = 720
 
@@ -54,15 +54,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which logs; may be repeated (default: lifecycle and slurm)",
     )
     parser.add_argument("--since", default="1h", help="30m, 2h, 3d or a time (default: 1h)")
-    parser.add_argument("--until", default="0m", help="the same (default: now)")
+    parser.add_argument("--until", default="0m", help="end of the period (default: now)")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--follow", action="store_true", help="go on until Ctrl-C")
+    how.add_argument("--follow", action="store_true", help="follow until Ctrl-C")
     how.add_argument("--export", type=Path, metavar="FILE.tar.gz", help="write an archive")
     how.add_argument("--json", action="store_true", help="print the lines as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Print the lines, go on with new ones, or write them into an archive."""
+    """Print the lines, follow new ones, or write them to an archive."""
     now = datetime.now(UTC)
     since, until = parse_time(options.since, now), parse_time(options.until, now)
     if (mistake := _mistake(options, since, until)) or since is None or until is None:
@@ -94,13 +94,13 @@ def _mistake(options: argparse.Namespace, since: datetime | None, until: datetim
     if since and until and since >= until:
         return f"--since {options.since} is not before --until {options.until}"
     if options.job and not JOB.fullmatch(options.job):
-        return f"--job {options.job}: a job has a number, such as 4711 or 4711_3"
+        return f"--job {options.job}: write a job number such as 4711 or 4711_3"
     if options.export and options.export.exists():
-        return f"--export {options.export}: it is there already; name another file"
+        return f"--export {options.export}: it already exists; name another file"
     if options.export and not options.export.name.endswith(".tar.gz"):
-        return f"--export {options.export}: its name has to end with .tar.gz"
+        return f"--export {options.export}: the name must end with .tar.gz"
     if options.export and not options.export.absolute().parent.is_dir():
-        return f"--export {options.export}: there is no folder {options.export.parent}"
+        return f"--export {options.export}: the folder {options.export.parent} does not exist"
     return ""
 
 
@@ -115,7 +115,7 @@ class _Reader:
     cluster: ClusterState
 
     def nodes(self, options: argparse.Namespace) -> list[Node]:
-        """Return the nodes that are meant."""
+        """Return the selected nodes."""
         found = self.view.nodes(self.resolved.name)
         names = list(options.node)
         if options.job:
@@ -125,7 +125,7 @@ class _Reader:
         return chosen_nodes(found, self.resolved, names, options.group)
 
     def gather(self, wanted: Wanted) -> Gathered:
-        """Read what is wanted."""
+        """Read the selected logs."""
         return gather(self.logs, self.sessions, self.resolved, self.cluster, wanted)
 
 
@@ -142,7 +142,7 @@ def _show(gathered: Gathered) -> None:
     for who, why in gathered.unread.items():
         say(f"not read: {who}: {why}")
     if not gathered.lines:
-        say("no line within this time: look further back with --since, or at another --kind")
+        say("no lines in this period: try an earlier --since or another --kind")
 
 
 def _print(line: Line) -> None:
@@ -151,7 +151,7 @@ def _print(line: Line) -> None:
 
 
 def _follow(reader: _Reader, wanted: Wanted) -> None:
-    """Look again and again; what was seen is not printed twice."""
+    """Look repeatedly, and print only new lines."""
     seen: set[Line] = set()
     while True:
         gathered = reader.gather(replace(wanted, until=datetime.now(UTC)))
@@ -177,7 +177,7 @@ def _export(path: Path, gathered: Gathered, wanted: Wanted, resolved: Resolved) 
     write_archive(path, files_of(gathered, facts))
     say(f"{path}: {counted(len(gathered.lines), 'line')} of {counted(len(wanted.nodes), 'node')}")
     for who, why in gathered.unread.items():
-        say(f"not in it: {who}: {why}")
+        say(f"not included: {who}: {why}")
     say("known forms of secrets were redacted; review it before you share it")
     return ExitCode.OK
 

@@ -1,4 +1,4 @@
-"""Find the command, run it, and end with one line and a documented exit code, never a traceback."""
+"""Find the command, run it, and end with a documented exit code and one line, never a traceback."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from slurmpod.problems import ExitCode, InvalidEnvironment, WorkFailed
 EXIT_CODES = {
     ExitCode.OK: "done; warnings may have been shown",
     ExitCode.FAILED: "the work failed; the last lines say why",
-    ExitCode.USAGE: "the command was not understood",
+    ExitCode.USAGE: "invalid usage",
     ExitCode.INVALID: "the environment file, or the batch script, has errors",
     ExitCode.UNPREPARED: "this machine lacks something that the command needs",
     ExitCode.INTERRUPTED: "interrupted with Ctrl-C",
-    ExitCode.UNREAD: "the reader of the output left early, as `head` does",
+    ExitCode.UNREAD: "the reader closed the output early, as `head` does",
 }
 
 
 def main() -> NoReturn:
-    """Run what `sys.argv` says and end the process: the entry point of the console script."""
+    """Run `sys.argv` and end the process: the entry point of the console script."""
     arguments = sys.argv[1:]
     startup.keep_compiled()
     startup.collect_garbage_rarely()
@@ -44,7 +44,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command and return the exit code; with `--debug`, unexpected errors are raised."""
     try:
         code = _dispatch(arguments)
-        sys.stdout.flush()  # a closed pipe shows here at the latest
+        sys.stdout.flush()  # a closed pipe fails here at the latest
     except KeyboardInterrupt:
         say("interrupted")
         return ExitCode.INTERRUPTED
@@ -58,7 +58,7 @@ def run(arguments: Sequence[str]) -> int:
         return ExitCode.FAILED
     except Exception as error:
         if isinstance(error, BrokenPipeError) and _has_no_reader():
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is left
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for unwritten output
             return ExitCode.UNREAD
         if "--debug" in arguments:
             raise
@@ -72,7 +72,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _is_of_others(error: Exception) -> bool:
-    """Return whether a package is missing that an extra brings, and no module of our own."""
+    """Return whether a missing package belongs to an extra, and not to slurmpod itself."""
     own = ("slurmpod", "slurmpod_cdk", "embedded_aws")
     return (
         isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] not in own
@@ -80,7 +80,7 @@ def _is_of_others(error: Exception) -> bool:
 
 
 def _extra_of(arguments: Sequence[str]) -> str | None:
-    """Return the extra with what a command needs beyond a bare installation."""
+    """Return the extra that a command needs beyond a bare installation."""
     return COMMANDS[arguments[0]].extra if arguments and arguments[0] in COMMANDS else None
 
 
@@ -89,20 +89,20 @@ def _is_brief(arguments: Sequence[str]) -> bool:
 
 
 def _make_streams_writable() -> None:
-    """Let no closed stream and no unknown character end a command with a traceback."""
+    """Keep closed streams and unknown characters from ending a command with a traceback."""
     for name in ("stdout", "stderr"):
-        stream = getattr(sys, name) or Path(os.devnull).open("w")  # noqa: SIM115  # to the end
+        stream = getattr(sys, name) or Path(os.devnull).open("w")  # noqa: SIM115  # stays open
         stream.reconfigure(errors="backslashreplace")
         setattr(sys, name, stream)
 
 
 def _has_no_reader() -> bool:
-    """Return whether stdout is a pipe that nobody reads any more; other connections break, too."""
+    """Return whether stdout is a pipe without a reader; other connections break, too."""
     import select  # only needed here
 
-    with suppress(OSError, ValueError):  # a stream that is no file
+    with suppress(OSError, ValueError):  # a stream without a file descriptor
         asked = select.poll()
-        asked.register(sys.stdout.fileno(), 0)  # errors are told unasked
+        asked.register(sys.stdout.fileno(), 0)  # poll always reports errors
         return bool(asked.poll(0))
     return False
 
@@ -116,11 +116,11 @@ def _say_unexpected(error: Exception) -> None:
 
     said = HIDDEN if holds_private_key(str(error)) else error
     say(f"slurmpod: unexpected error: {type(error).__name__}: {said}")
-    say("This is a mistake in slurmpod; the same command with --debug shows where.")
+    say("This is a bug in slurmpod; run the command with --debug for a traceback.")
 
 
 def _end_in_good_order() -> None:
-    """Let a closed terminal, or a polite kill, do what Ctrl-C does; `nohup` keeps its meaning."""
+    """Handle a closed terminal and SIGTERM like Ctrl-C; `nohup` keeps its meaning."""
     import signal  # only needed by commands that hold something
 
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -142,7 +142,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from slurmpod.environment.suggestion import did_you_mean  # only needed on mistakes
 
         guess = did_you_mean(name, COMMANDS) or f"commands: {', '.join(COMMANDS)}"
-        say(f"slurmpod: there is no command '{name}'; {guess}")
+        say(f"slurmpod: unknown command '{name}'; {guess}")
         return ExitCode.USAGE
     return _run_command(name, rest)
 
@@ -152,31 +152,33 @@ def _run_command(name: str, rest: Sequence[str]) -> int:
     parser = parser_of(name)
     own, after_dashes = _split_at_dashes(rest)
     try:
-        # --debug is for `run`, wherever it stands; actions of a command would not know it.
+        # --debug is for `run`, in any position; the parsers of actions do not know it.
         options = parser.parse_args([word for word in own if word != "--debug"])
-    except SystemExit as wanted:  # after --help, or a usage error that argparse has shown
+    except SystemExit as wanted:  # after --help, or a usage error that argparse has printed
         return int(wanted.code or 0)
     options.after_dashes = after_dashes
     return int(module.run(options))
 
 
 def parser_of(name: str) -> ArgumentParser:
-    """Return the parser of a command; raises ModuleNotFoundError where its extra is missing."""
+    """Return the parser of a command; raises ModuleNotFoundError if its extra is missing."""
     command = COMMANDS[name]
     parser = ArgumentParser(
         prog=f"slurmpod {name}",
         description=f"{command.summary}.",
         allow_abbrev=False,
-        # A fixed width: looking at the terminal for it imports the compression libraries, 2 ms.
+        # A fixed width: measuring the terminal imports the compression libraries, 2 ms.
         formatter_class=partial(HelpFormatter, width=90),
     )
     import_module(f"slurmpod.cli.{command.module}").add_arguments(parser)
-    parser.add_argument("--debug", action="store_true", help="show where an unexpected error arose")
+    parser.add_argument(
+        "--debug", action="store_true", help="show a traceback for unexpected errors"
+    )
     return parser
 
 
 def _split_at_dashes(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return our own arguments and, behind `--`, those of a command that we pass on."""
+    """Return our own arguments, and those after `--` that are passed on."""
     if "--" not in words:
         return list(words), []
     at = words.index("--")
@@ -184,7 +186,7 @@ def _split_at_dashes(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def help_text() -> str:
-    """Return what `slurmpod --help` prints."""
+    """Return the output of `slurmpod --help`."""
     width = max(map(len, COMMANDS)) + 2
     commands = "".join(
         f"  {name:<{width}}{command.summary}\n" for name, command in COMMANDS.items()

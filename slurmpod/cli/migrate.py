@@ -1,4 +1,4 @@
-"""`slurmpod migrate`: move a live cluster to what has no way back, and prove what stayed."""
+"""`slurmpod migrate`: make an irreversible change to a live cluster, and verify what stayed."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ from slurmpod.whole_file import write_whole
 
 SLURMDBD_IS_STOPPED = (
     "slurmdbd may be stopped on the controller: the same command goes on with the move, and "
-    "`systemctl start slurmdbd` there goes on without it"
+    "`systemctl start slurmdbd` there gives up on it"
 )
 KEPT = "migration.json"
-"""What was there before a move that has begun; it goes when the move has been proven."""
+"""The state before a move in progress; deleted once the move is verified."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
-    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
-    parser.add_argument("--yes", action="store_true", help="do it without asking for the name")
-    parser.add_argument("--json", action="store_true", help="print what stayed as JSON")
+    parser.add_argument("--dry-run", action="store_true", help="only show the plan")
+    parser.add_argument("--yes", action="store_true", help="do not ask for the name")
+    parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
     parser.set_defaults(no_nodes=False)
 
 
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 @dataclass(frozen=True)
 class Kept:
-    """A move that has begun, and what there was before it."""
+    """A move in progress, and the state before it."""
 
     move: Move
     picture: Picture
@@ -107,7 +107,7 @@ class Migration:
     deployment: Deployment
 
     def run(self, before: Picture | None) -> ExitCode:
-        """Make the move, or go on with one that has begun with `before`."""
+        """Make the move, or continue one that started from `before`."""
         if before:
             return self._go_on(before)
         nodes = self._nodes()
@@ -133,8 +133,8 @@ class Migration:
         return self._make(before)
 
     def _go_on(self, before: Picture) -> ExitCode:
-        """Make what was shown and confirmed, unless the file asks for more by now."""
-        say(f"going on with what was begun: {self.move.title}")
+        """Make the confirmed move, unless the file has changed further since."""
+        say(f"continuing: {self.move.title}")
         reasons = tuple(self._other_changes())
         if reasons:
             say("\n".join(reasons))
@@ -153,7 +153,7 @@ class Migration:
         return Asked(slurm_of(resolved, self.clients, nodes), resolved.slurm.accounting)
 
     def _make(self, before: Picture) -> ExitCode:
-        """Deploy, run scripts, and compare; what is done already is not done again."""
+        """Deploy, run scripts, and compare; skip steps that are done."""
         try:
             self._bring_records()
             with way_back(self.deployment.stacks, self._again):
@@ -166,7 +166,7 @@ class Migration:
             if self.move is RECORDS:
                 go_on_here(self._asked(self._nodes()).slurm)
             say(
-                "CloudFormation takes back what failed, and the cluster is then as it was; "
+                "CloudFormation rolls the failed update back, so the cluster is unchanged; "
                 "the reason is above, and the same command tries again"
             )
             raise
@@ -189,7 +189,7 @@ class Migration:
         return ExitCode.OK
 
     def _bring_records(self) -> None:
-        """Copy the job records, unless slurmdbd uses them in the other database by now."""
+        """Copy the job records, unless slurmdbd already uses the other database."""
         resolved = self.wanted.resolved
         database = resolved.database
         if self.move is not RECORDS or database is None or not self.deployment.difference.changes:
@@ -206,7 +206,7 @@ class Migration:
         say(copy_records(self._asked(nodes).slurm, other))
 
     def _cluster_id(self) -> str:
-        """Return the end of the name that HyperPod gives a database that nobody has named."""
+        """Return the suffix of HyperPod's default name for a database."""
         return ClusterView(self.clients).cluster_id(self.wanted.resolved.name)
 
     def _show(self, before: Picture) -> None:
@@ -221,7 +221,7 @@ class Migration:
             *(f"  {number}. {step}" for number, step in enumerate(move.steps, 1)),
             f"nodes and jobs: {move.nodes}",
             f"now: {now}",
-            "there is no way back",
+            "this cannot be undone",
             f"source: {effect.source}",
             *([f"not proven: {effect.doubt}"] if effect.doubt else []),
         ]
@@ -246,8 +246,8 @@ class Migration:
     def _other_changes(self) -> Iterator[str]:
         rest = others(self.move, self.deployment.difference.changes)
         if rest:
-            told = changes_text(rest, self.wanted.resolved.name, self.wanted.source)
-            yield f"these changes are for themselves, before or after the move:\n{told.rstrip()}"
+            text = changes_text(rest, self.wanted.resolved.name, self.wanted.source)
+            yield f"deploy these changes separately, before or after the move:\n{text.rstrip()}"
 
     def _copy(self, asked: Asked) -> None:
         copies = asked.copy(self.folder / f"before-{self.move.name}")
@@ -267,17 +267,17 @@ class Migration:
 
 
 def _move(difference: Difference) -> Move | None:
-    """Return the first move that the file asks for; the next one is for the next time."""
+    """Return the first move that the file asks for; the next one is for the next run."""
     return next(iter(moves_in(difference.changes)), None)
 
 
 def _nothing_to_do(difference: Difference, file: Path) -> ExitCode:
     name, deployed = difference.wanted.name, difference.deployed
     if deployed is None or not deployed.has_cluster or deployed.record is None:
-        say(f"{name} has no cluster that slurmpod knows: there is nothing to move")
+        say(f"{name} has no cluster that slurmpod deployed: nothing to move")
         return ExitCode.FAILED
     paths = ", ".join(move.path for move in MOVES)
-    say(f"{name}: nothing to move; moves that have no way back are of {paths}")
+    say(f"{name}: nothing to move; irreversible changes are those of {paths}")
     say_next("diff", file)
     return ExitCode.OK
 

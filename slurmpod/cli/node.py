@@ -1,4 +1,4 @@
-"""`slurmpod node`: changes of single nodes, with regard to the jobs there."""
+"""`slurmpod node`: changes to single nodes that respect running jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from slurmpod.operations.node_plan import FREES, Action, chosen, plan_action
 from slurmpod.operations.node_work import NodeWork, Outcome
 from slurmpod.problems import ExitCode
 
-FILE_BEHIND = "nodes are deleted, and the file may still count them: slurmpod scale goes on there"
+FILE_BEHIND = "nodes are deleted, and the file may still count them: continue with slurmpod scale"
 OF_NODES = (Action.DRAIN, Action.RESUME, Action.REBOOT, Action.REPLACE, Action.DELETE)
 
 
@@ -41,10 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_confirmation(one)
         if action in FREES:
             add_requeue(one)
-    add_check(actions.add_parser("check", help="show how nodes are, or let HyperPod check them"))
+    add_check(actions.add_parser("check", help="show the state of nodes, or start health checks"))
     add = actions.add_parser("add", help="add nodes to a group")
     _add_file(add)
-    add.add_argument("group", help="instance group that grows")
+    add.add_argument("group", help="the instance group")
     add.add_argument("count", nargs="?", type=at_least(1), default=1, help="how many (default: 1)")
     add_confirmation(add)
 
@@ -54,7 +54,7 @@ def _add_file(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Show what would be done, ask, do it, and say how it ended for each node."""
+    """Show the plan, ask, carry it out, and report the outcome for each node."""
     if options.action == "add":
         return _add(options)
     if not has_plugin():
@@ -90,13 +90,13 @@ def _add(options: argparse.Namespace) -> ExitCode:
 
 
 def _keep_files(cluster: LiveCluster, ends: Sequence[Outcome]) -> None:
-    """Let the file say what there is of each group that has become smaller."""
+    """Update the file's count of each group that has shrunk."""
     for group in dict.fromkeys(end.group for end in ends if end.succeeded):
         keep_file(cluster, group, cluster.live.group(group)["TargetCount"])
 
 
 def _say_next(options: argparse.Namespace, held: Sequence[str]) -> None:
-    """Name the next command; nodes that came back and that Slurm still holds take no jobs."""
+    """Suggest the next command; nodes that Slurm still holds take no jobs."""
     drained = options.nodes if options.action == Action.DRAIN else held
     if drained and options.action != Action.DELETE:
         say(f"next: slurmpod node resume {shlex.join([str(options.file), *drained])}")

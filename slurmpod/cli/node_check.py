@@ -1,4 +1,4 @@
-"""`slurmpod node check`: how nodes are, and HyperPod's deep health checks on demand."""
+"""`slurmpod node check`: the state of nodes, and HyperPod's deep health checks on demand."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from slurmpod.operations.node_work import NodeWork
 from slurmpod.problems import ExitCode
 
 GOES_ON = (
-    "HyperPod goes on with checks that it has begun; nodes that wait for jobs stay drained; the "
+    "HyperPod continues checks that have started; nodes that wait for jobs stay drained; the "
     "same command goes on from here"
 )
 
 
 def add_check(parser: argparse.ArgumentParser) -> None:
-    """Declare what the action takes."""
+    """Declare the arguments of the action."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument(
         "nodes", nargs="+", metavar="NODE|GROUP", help="host name, instance id, or whole group"
@@ -41,19 +41,19 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--history",
         action="store_true",
-        help="show what checks of idle nodes have found of them over time",
+        help="show past results of idle checks",
     )
     how.add_argument(
         "--deep",
         action="store_true",
-        help="let HyperPod test GPUs and network of the nodes, an hour or more without jobs",
+        help="run HyperPod's GPU and network tests; an hour or more without jobs",
     )
     add_confirmation(parser)
     add_requeue(parser)
 
 
 def check(options: argparse.Namespace) -> ExitCode:
-    """Show how nodes are; with --deep show the plan, ask, check, and say how each came out."""
+    """Show the state of nodes; with --deep show the plan, ask, check, and report each outcome."""
     cluster = live_cluster(options.file)
     operations = ClusterOperations(cluster.clients, cluster.resolved.name)
     if options.deep:
@@ -80,9 +80,9 @@ def _history(cluster: LiveCluster, names: list[str], *, as_json: bool) -> ExitCo
 
 
 def say_history(name: str, results: Sequence[CheckResult]) -> None:
-    """Print a line for each check of a node, and how often it was bad."""
+    """Print a line for each check of a node, and how often it failed."""
     faults = sum(bool(each.faults) for each in results)
-    sys.stdout.write(f"{name}: {counted(len(results), 'check')}, bad {faults} times\n")
+    sys.stdout.write(f"{name}: {counted(len(results), 'check')}, failed {faults} times\n")
     for each in results:
         numbers = ", ".join(f"{what} {number:g}" for what, number in each.numbers.items())
         words = [*(f"BAD: {fault}" for fault in each.faults), *each.told, numbers or "no numbers"]
@@ -92,8 +92,8 @@ def say_history(name: str, results: Sequence[CheckResult]) -> None:
 
 def _what_of_failures(cluster: LiveCluster) -> str:
     if cluster.resolved.node_recovery == "None":
-        return "a node that fails stays out of service, as HyperPod may not replace it here"
-    return "a node that fails is rebooted or replaced by HyperPod: what its disks hold may be lost"
+        return "a node that fails stays out of service, because HyperPod may not replace it here"
+    return "a node that fails is rebooted or replaced by HyperPod: its disks may be lost"
 
 
 def _check_deep(

@@ -1,4 +1,4 @@
-"""`slurmpod observe`: how what HyperPod has put on a live cluster differs from the profile."""
+"""`slurmpod observe`: how a live cluster differs from the platform profile."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Look at a node of each group, and write or list how it differs from the built-in profile."""
+    """Inspect a node of each group, and write or list its differences from the built-in profile."""
     resolved = sound_environment(options.file).resolved
     if not has_plugin():
         return ExitCode.FAILED
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.json:
         print_json([{**dataclasses.asdict(each), "breaks": each.breaks} for each in found])
         return ExitCode.OK
-    say(f"{seen.first}: {seen.software}; nodes looked at: {len(seen.nodes)}")
+    say(f"{seen.first}: {seen.software}; nodes inspected: {len(seen.nodes)}")
     if options.compare:
         _list(found)
         return ExitCode.OK
@@ -79,9 +79,9 @@ def _list(found: Sequence[Difference]) -> None:
 
 
 def _shown(value: Any) -> str:
-    """Return a value in one line; of several lines only how many there are."""
+    """Return a value in one line; the number of lines of a longer one."""
     if value is None:
-        return "not there"
+        return "missing"
     if isinstance(value, list):
         return ", ".join(value) or "none"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Text for people and data for programs: facts go to stdout, everything else to stderr."""
+"""Text for people and data for programs: results go to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 
 
 def say(text: str) -> None:
-    """Tell the user something that is not the result: a hint, a warning, an error."""
+    """Print something that is not the result: a hint, a warning, an error."""
     sys.stderr.write(f"{text}\n")
 
 
 def say_next(command: str, path: Path) -> None:
-    """Name the command that comes next in an environment's way."""
+    """Suggest the next command for an environment."""
     import shlex  # only needed here
 
-    sys.stdout.flush()  # to whoever has left before the end nothing more is said
+    sys.stdout.flush()  # print nothing more if the reader has left
     say(f"next: slurmpod {command} {shlex.quote(str(path))}")
 
 
 @contextmanager
 def if_interrupted(hint: str) -> Iterator[None]:
-    """Say what has been done, and how to go on, where Ctrl-C ends the work within."""
+    """On Ctrl-C within the block, say what has been done and how to continue."""
     try:
         yield
     except KeyboardInterrupt:
@@ -33,7 +33,7 @@ def if_interrupted(hint: str) -> Iterator[None]:
 
 
 def counted(count: int, noun: str) -> str:
-    """Return `1 node`, `2 nodes`: how many there are, in words."""
+    """Return a number with its noun: `1 node`, `2 nodes`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 

@@ -1,4 +1,4 @@
-"""`slurmpod patch`: HyperPod's newest software on the nodes, group by group, after their jobs."""
+"""`slurmpod patch`: update nodes to HyperPod's newest software after their jobs, by group."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from slurmpod.problems import ExitCode
 from slurmpod.resolve.database import records_key
 
 GOES_ON = """\
-HyperPod goes on with what it has begun, and nodes may be drained in Slurm;
-the same command waits for that and goes on, `slurmpod node resume` gives them back"""
+HyperPod continues the current update, and nodes may be drained in Slurm;
+the same command waits for it and goes on, `slurmpod node resume` resumes the nodes"""
 
 Plans = Sequence[tuple[GroupPatch, NodePlan]]
 
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Show the groups in their order with their jobs, ask, and patch one after the other."""
+    """Show the groups in order with their jobs, ask, and patch one after the other."""
     if not has_plugin():
         return ExitCode.FAILED
     if options.after_canary:
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def _require_canary(options: argparse.Namespace) -> None:
-    """Say what was proven; raises NotProven."""
+    """Print the proof of the canary; raises NotProven."""
     resolved = sound_environment(options.file).resolved
     proof = require_canary(options.after_canary, scripts_of(resolved))
     job = f", and {proof.job} ran" if proof.job else ""
@@ -102,7 +102,7 @@ def _plans(cluster: LiveCluster, slurm: RemoteSlurm, only: Sequence[str]) -> Pla
 
 
 def _say_plans(cluster: LiveCluster, plans: Plans, *, saves: bool, requeue: bool) -> None:
-    say("the newest software of HyperPod, group by group, until one is not good:")
+    say("update to HyperPod's newest software, group by group, stopping at the first failure:")
     for patch, plan in plans:
         group = cluster.live.group(patch.group)
         image = group.get("CurrentImageId") or "HyperPod's image"
@@ -111,18 +111,18 @@ def _say_plans(cluster: LiveCluster, plans: Plans, *, saves: bool, requeue: bool
             say_jobs(plan, requeue=requeue)
         if patch.role is Role.CONTROLLER:
             _say_loss(cluster, saves=saves)
-    say("all nodes of a group get new root volumes; what is on the old ones is lost")
+    say("all nodes of a group get new root volumes; data on the old ones is lost")
 
 
 def _say_loss(cluster: LiveCluster, *, saves: bool) -> None:
-    """Say what the controller has on its root volume."""
+    """Print what the controller loses with its root volume."""
     if cluster.resolved.slurm.multi_head:
         return
-    say("  jobs that wait in the queue are forgotten with the controller's disk")
+    say("  pending jobs are lost with the controller's disk")
     if not cluster.resolved.slurm.accounting or cluster.resolved.database:
         return
     say(
-        "  job records are saved first, and loaded again"
+        "  job records are saved first, and restored"
         if saves
-        else "  ALL JOB RECORDS ARE LOST: write slurm.records_backup, deploy, and run its scripts"
+        else "  ALL JOB RECORDS ARE LOST: set slurm.records_backup, deploy, and run its scripts"
     )

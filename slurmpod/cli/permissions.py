@@ -1,4 +1,4 @@
-"""`slurmpod permissions`: what nodes must be allowed to do, and whether they are."""
+"""`slurmpod permissions`: the permissions that nodes need, and whether they have them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
 
 UNKNOWN = (
-    "ids that nobody knows before a deployment, such as those of new subnets, are left open (*); "
+    "ids that are unknown before a deployment, such as those of new subnets, are wildcards (*); "
     "narrow them down afterwards"
 )
 
@@ -34,12 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--role", choices=[*Role], help="nodes of this role only")
     parser.add_argument("--json", action="store_true", help="print the facts as JSON")
     parser.add_argument(
-        "--check", action="store_true", help="ask the account whether roles and boundary suffice"
+        "--check", action="store_true", help="check the account's roles and boundary"
     )
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Print policy documents, or hold the account's roles and boundary against them."""
+    """Print policy documents, or check the account's roles and boundary against them."""
     resolved = sound_environment(options.file).resolved
     wanted = frozenset({Role(options.role)}) if options.role else frozenset(Role)
     if options.role and not resolved.groups_with(Role(options.role)):
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def _print_policies(resolved: Resolved) -> None:
-    """Print a document for each role; a single one can go into a file as it is."""
+    """Print a document for each role; a single one is valid JSON."""
     roles = node_roles(resolved).values()
     for nodes in roles:
         if len(roles) > 1:
@@ -93,8 +93,8 @@ def _check(resolved: Resolved, wanted: Collection[Role], options: argparse.Names
 def _print_checked(resolved: Resolved, found: Sequence[Checked]) -> None:
     if not found:
         sys.stdout.write(
-            f"{resolved.name}: slurmpod makes the roles of these nodes, and no boundary bounds "
-            "them: there is nothing to check\n"
+            f"{resolved.name}: slurmpod creates the roles of these nodes, without a permissions "
+            "boundary: there is nothing to check\n"
         )
     for checked in found:
         whose = f"{checked.arn} (for {_in_words(resolved, checked.nodes)})"
@@ -139,7 +139,7 @@ def _data(resolved: Resolved, checked: Checked) -> dict[str, Any]:
 
 
 def _sorted(resolved: Resolved, nodes: Collection[Role]) -> list[str]:
-    """Return the roles among `nodes` that the environment has groups of."""
+    """Return the roles among `nodes` for which the environment has groups."""
     return [role.value for role in Role if role in nodes and resolved.groups_with(role)]
 
 

@@ -1,4 +1,4 @@
-"""`slurmpod plan`: what a deployment makes, what it costs, and how long it takes."""
+"""`slurmpod plan`: what a deployment creates, costs, and how long it takes."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--prices",
         choices=["bundled", "live"],
         default="bundled",
-        help="bundled: those that come with slurmpod; live: AWS's of today (default: bundled)",
+        help="bundled: slurmpod's own list; live: AWS's current prices (default: bundled)",
     )
     parser.add_argument(
-        "--deployed", action="store_true", help="also compare with what is deployed, as diff does"
+        "--deployed", action="store_true", help="also compare with the deployment, as diff does"
     )
     parser.add_argument("--json", action="store_true", help="print the plan as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Print the plan; with --deployed also the difference, whose verdict is the exit code."""
+    """Print the plan; with --deployed also the difference, which decides the exit code."""
     sound = sound_environment(options.file)
     plan = plan_of(sound.resolved, _prices(options.prices, sound.resolved.region))
     rights = rights_of_users(sound.resolved)
@@ -85,7 +85,7 @@ def _show_difference(sound: Sound, file: Path) -> ExitCode:
     from slurmpod.cli.diff import difference_of, follows, show  # needs the extra 'aws'
 
     difference = difference_of(sound)
-    sys.stdout.write("\nWhat changes of what is deployed\n")
+    sys.stdout.write("\nChanges to the deployment\n")
     code = show(difference, sound.source, file)
     if _is_patched(difference):
         sys.stdout.write(asked_text(asked(sound.resolved)))
@@ -95,6 +95,6 @@ def _show_difference(sound: Sound, file: Path) -> ExitCode:
 
 
 def _is_patched(difference: Difference) -> bool:
-    """Return whether there is a cluster, some of whose groups are to be patched by HyperPod."""
+    """Return whether the cluster exists and HyperPod patches some of its groups."""
     deployed = difference.deployed
     return bool(deployed and deployed.has_cluster and patched_groups(difference.wanted))

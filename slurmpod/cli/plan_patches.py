@@ -1,4 +1,4 @@
-"""What `slurmpod plan` says of automatic patches: when they come, which jobs they would meet."""
+"""The section of `slurmpod plan` on automatic patches: their dates, and the jobs that they meet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slurmpod.slurm.queue import QueuedJob
 
 MOST_JOBS = 8
-WINDOW = "all nodes stop taking jobs for up to 24 hours, unless HyperPod was told otherwise"
+WINDOW = "all nodes stop taking jobs for up to 24 hours, unless HyperPod is configured otherwise"
 
 
 def patched_groups(resolved: Resolved) -> tuple[tuple[str, str], ...]:
@@ -29,18 +29,18 @@ def patched_groups(resolved: Resolved) -> tuple[tuple[str, str], ...]:
 
 
 def unasked_text(resolved: Resolved, file: Path) -> str:
-    """Return what is known without a cluster, and what tells the rest; empty without patches."""
+    """Return the facts from the file, and the command for the rest; empty without patches."""
     groups = patched_groups(resolved)
     if not groups:
         return ""
     lines = [f"  {name} ({strategy}): {WINDOW}" for name, strategy in groups]
-    tells = f"slurmpod plan {shlex.quote(str(file))} --deployed"
-    lines.append(f"  which running jobs would outlast that is not asked here; this tells: {tells}")
+    command = f"slurmpod plan {shlex.quote(str(file))} --deployed"
+    lines.append(f"  to see which running jobs would outlast it: {command}")
     return "\n".join(("", "Automatic patches, on dates that HyperPod sets", *lines, ""))
 
 
 def asked(resolved: Resolved) -> tuple[Collisions, ...] | Unavailable:
-    """Ask HyperPod and Slurm, for groups of the file or of the cluster that is there."""
+    """Query HyperPod and Slurm, for groups of the file or of the deployed cluster."""
     from slurmpod.aws.clients import clients_of  # needs the extra 'aws'
     from slurmpod.operations.attempt import read
     from slurmpod.operations.connect import NodeSessions
@@ -54,13 +54,13 @@ def asked(resolved: Resolved) -> tuple[Collisions, ...] | Unavailable:
 
 
 def asked_text(found: tuple[Collisions, ...] | Unavailable) -> str:
-    """Return what was found as people read it; empty where no group is patched."""
+    """Return the findings as text; empty if no group is patched."""
     lines = list(_lines(found))
     return "\n".join(("", "Automatic patches", *lines, "")) if lines else ""
 
 
 def as_data(found: tuple[Collisions, ...] | Unavailable) -> Any:
-    """Return it as plain data."""
+    """Return the findings as plain data."""
     from slurmpod.operations.attempt import plain  # needs the extra 'aws'
 
     return plain(found)

@@ -1,4 +1,4 @@
-"""A plan as people read it, and as plain data."""
+"""A plan as text for people, and as plain data."""
 
 from __future__ import annotations
 
@@ -58,21 +58,21 @@ def _costs(plan: Plan) -> Iterator[str]:
             rows.append((cost.part, "", "", "", ""))
             part = cost.part
         rows.append((f"  {cost.name}", cost.what, *figures(cost)))
-    rows.append(("total where known", "", *sum_figures(plan.total)))
-    yield f"{plan.name}: what a deployment makes in {plan.account}, {plan.region}"
+    rows.append(("total of known prices", "", *sum_figures(plan.total)))
+    yield f"{plan.name}: resources and cost in account {plan.account}, {plan.region}"
     yield ""
     yield from _table(rows)
     yield ""
     for note in dict.fromkeys(cost.note for cost in plan.costs if cost.note):
         names = ", ".join(cost.name for cost in plan.costs if cost.note == note)
         yield f"{names}: {note}"
-    yield f"A month has {HOURS_OF_A_MONTH} hours. Taxes, discounts and data transfer are left out."
+    yield f"A month has {HOURS_OF_A_MONTH} hours. Without taxes, discounts and data transfer."
     for source in plan.sources:
         yield f"prices of {source.as_of}: {source.text}"
 
 
 def _after(plan: Plan) -> Iterator[str]:
-    """Yield what is still billed when stacks are destroyed."""
+    """Yield the costs that remain when stacks are destroyed."""
     stack = plan.cluster_stack
     yield f"After the stack {stack} is destroyed, everything but the nodes is still billed:"
     yield f"  {per_month(plan.without_cluster)}"
@@ -81,7 +81,7 @@ def _after(plan: Plan) -> Iterator[str]:
 
 
 def what_stays(plan: Plan) -> Iterator[str]:
-    """Yield, line by line, what outlives all stacks, and what it costs."""
+    """Yield, line by line, the resources that outlive all stacks, and their cost."""
     for cost in plan.costs:
         if cost.stays:
             yield f"  {cost.name} ({cost.what}): {month_of(cost)}"
@@ -90,7 +90,7 @@ def what_stays(plan: Plan) -> Iterator[str]:
 
 
 def _rooms(rooms: Sequence[Room]) -> Iterator[str]:
-    yield "Addresses of the nodes' subnets"
+    yield "IP addresses of the nodes' subnets"
     for room in rooms:
         where = f"  {room.zone} {room.cidr or ''}".rstrip()
         if room.usable is None:
@@ -105,7 +105,7 @@ def _rooms(rooms: Sequence[Room]) -> Iterator[str]:
 
 
 def _rights(rights: Sequence[Right]) -> Iterator[str]:
-    """Yield what whoever runs something on a node can do, by the nodes of each role."""
+    """Yield the rights of any program on a node, by the nodes of each role."""
     yield "What every user of a node can do with its role"
     for nodes, rows in groupby(rights, key=lambda each: each.nodes):
         yield f"  on nodes of {nodes}"
@@ -117,7 +117,9 @@ def _rights(rights: Sequence[Right]) -> Iterator[str]:
 def _steps(plan: Plan) -> Iterator[str]:
     yield "First deployment: order and expected time"
     for step in plan.steps:
-        usually = f"{step.usually}: {step.usually.source}" if step.usually else "not published"
+        usually = (
+            f"{step.usually}: {step.usually.source}" if step.usually else "no published figure"
+        )
         yield f"  {step.stack}: {usually}"
     yield f"  all: {plan.whole}: {plan.whole.source}"
 

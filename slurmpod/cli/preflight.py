@@ -1,4 +1,4 @@
-"""`slurmpod preflight`: what only the account knows, before anything is made."""
+"""`slurmpod preflight`: checks that need the account, before anything is created."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
-        "--facts", type=Path, metavar="FILE", help="judge facts that were saved; asks nothing"
+        "--facts", type=Path, metavar="FILE", help="check saved facts; makes no requests"
     )
     source.add_argument(
         "--save-facts", type=Path, metavar="FILE", help="also write the facts, as JSON"
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Print every problem that the account shows; FAILED where one would stop a deployment."""
+    """Print every problem found in the account; FAILED if one would stop a deployment."""
     sound = sound_environment(options.file)
     facts = from_file(options.facts, sound.resolved) if options.facts else asked(sound)
     if options.save_facts:
@@ -50,9 +50,9 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def asked(sound: Sound) -> Facts:
-    """Gather the facts with the credentials of this shell, and show how far that is."""
+    """Gather the facts with the credentials of this shell, and show progress."""
     clients, progress = clients_of(sound.resolved.region), Progress()
-    with progress.stage("account asked"):
+    with progress.stage("account checked"):
         return gather(clients, sound.resolved, datetime.now(UTC), progress.now)
 
 

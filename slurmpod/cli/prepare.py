@@ -1,4 +1,4 @@
-"""`slurmpod prepare`: make this machine ready for rehearsals."""
+"""`slurmpod prepare`: prepare this machine for rehearsals."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from slurmpod.rehearsal.nodes.host_check import MissingPart
 from slurmpod.rehearsal.nodes.preparation import prepare_machine
 
 PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
-"""Names of packages (Debian policy, 5.6.1)."""
+"""Valid package names (Debian policy, 5.6.1)."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes: what an image of one's own has beyond the node image."""
+    """Declare the arguments: additions to the node image for a custom image."""
     parser.add_argument(
         "--with", dest="packages", nargs="+", default=[], metavar="PACKAGE", help="Debian packages"
     )
@@ -34,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=[],
         metavar="FILE",
-        help="Debian packages in files",
+        help="Debian package files",
     )
     parser.add_argument(
-        "--cdk-only", action="store_true", help="only what `slurmpod deploy` needs: the CDK"
+        "--cdk-only", action="store_true", help="only install what `slurmpod deploy` needs: the CDK"
     )
     parser.add_argument(
         "--slurm",
@@ -53,12 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> ExitCode:
     """Install the CDK's command line and Debian packages, raise limits, bake the node image.
 
-    What we may not install, we say. With additions, an image that has them is baked and named.
+    Prints what it may not install. With additions, bakes a named image that has them.
     """
     additions = _additions(options)
     if additions is None:
         return ExitCode.USAGE
-    with if_interrupted("what is done is done; the same command does the rest"):
+    with if_interrupted("finished steps are kept; the same command does the rest"):
         lacks = _prepare(options, additions)
     if options.json:
         print_json({"missing": [asdict(each) for each in lacks]})
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def _prepare(options: argparse.Namespace, additions: Additions) -> list[MissingPart]:
-    """Do what can be done, and return what this machine lacks then."""
+    """Do everything possible, and return what this machine still lacks."""
     if lack := _missing_cdk():
         return [lack]
     if options.cdk_only:
@@ -79,7 +79,7 @@ def _prepare(options: argparse.Namespace, additions: Additions) -> list[MissingP
 
 
 def _additions(options: argparse.Namespace) -> Additions | None:
-    """Return what is to be added; None, after saying why, for what cannot be."""
+    """Return the additions; None, after printing the reason, if one is invalid."""
     wrong = _wrong_use(options)
     if wrong:
         say(wrong)
@@ -95,22 +95,22 @@ def _additions(options: argparse.Namespace) -> Additions | None:
 def _wrong_use(options: argparse.Namespace) -> str:
     adds = bool(options.packages or options.pip or options.from_deb)
     if adds != bool(options.name):
-        return "--name and what the image is to have (--with, --pip, --from-deb) belong together"
+        return "--name and additions (--with, --pip, --from-deb) must be used together"
     if options.name and not NAME.fullmatch(options.name):
-        return f"--name: '{options.name}' is no name: a-z, 0-9, '.', '_' and '-'"
+        return f"--name: '{options.name}' is not an image name: a-z, 0-9, '.', '_' and '-'"
     odd = [name for name in options.packages if not PACKAGE.fullmatch(name)]
-    return f"--with: '{odd[0]}' is no name of a Debian package" if odd else ""
+    return f"--with: '{odd[0]}' is not a Debian package name" if odd else ""
 
 
 def _missing_cdk() -> MissingPart | None:
-    """Install the CDK's command line where it is not; return it, after saying so, if that fails."""
+    """Install the CDK's command line if missing; return it, after printing why, if that fails."""
     if cdk_script():
         return None
     say("installing the CDK command line")
     try:
         install_cdk()
     except CdkFailed as failure:
-        fix = "install it in the folder where you work: npm install aws-cdk@2"
+        fix = "install it in the current folder: npm install aws-cdk@2"
         part = MissingPart("the CDK command line", str(failure), fix)
         say(str(part))
         return part

@@ -1,4 +1,4 @@
-"""The refusal of the CDK app to synthesize what a protected environment would lose unasked.
+"""The CDK app's refusal to synthesize a protected environment that would lose something.
 
 The CDK's command line starts the app alike for `synth`, `diff` and `deploy`, so all of them refuse.
 """
@@ -22,7 +22,7 @@ from slurmpod.resolve import Resolved
 
 
 def refusals(environments: Mapping[Path, Resolved], confirmed: str) -> Iterator[str]:
-    """Yield why protected ones are not synthesized; `confirmed` is what `-c confirm=` says."""
+    """Yield reasons to refuse protected environments; `confirmed` is the value of `-c confirm=`."""
     given = {each.strip() for each in confirmed.split(",")}
     for file, resolved in environments.items():
         try:
@@ -36,29 +36,29 @@ def refusals(environments: Mapping[Path, Resolved], confirmed: str) -> Iterator[
 
 
 def how_to_confirm(difference: Difference, file: Path) -> str:
-    """Return the ways to deploy it all the same."""
+    """Return the ways to deploy it anyway."""
     return (
-        f"  fix: take these changes back, or deploy them with a question for the name: "
+        f"  fix: revert these changes, or deploy them and confirm the name: "
         f"slurmpod deploy {shlex.quote(str(file))}\n"
-        f"  commands of the CDK take them, and no others, with -c confirm={difference.confirmation}"
+        f"  commands of the CDK accept exactly these with -c confirm={difference.confirmation}"
     )
 
 
 def _unconfirmed(difference: Difference, file: Path) -> str:
-    told = [
+    lines = [
         f"{kind_text(each, sys.stderr)}: {each.path}: {values_text(each.old, each.new)}\n"
         f"  {each.effect.meaning}"
         for each in difference.harmful
     ]
-    what = "\n".join(told) or "nobody remembers what is deployed, so that anything may be lost"
+    what = "\n".join(lines) or "there is no record of what is deployed, so anything may be lost"
     name = difference.wanted.name
     return f"refused: {name} is protected\n{what}\n{how_to_confirm(difference, file)}"
 
 
 def _unseen(resolved: Resolved, reason: str) -> str:
     return (
-        f"refused: {resolved.name} is protected, and what this would lose is not known: {reason}\n"
-        "  fix: let the credentials of this shell read what is deployed; of a profile, say which "
-        "with AWS_PROFILE in place of --profile\n"
-        f"  or lose what may be lost, with -c confirm={confirmation_unseen(resolved)}"
+        f"refused: {resolved.name} is protected, and its possible losses are unknown: {reason}\n"
+        "  fix: let the credentials of this shell read the deployment; name a profile "
+        "with AWS_PROFILE instead of --profile\n"
+        f"  or accept any loss with -c confirm={confirmation_unseen(resolved)}"
     )

@@ -42,7 +42,7 @@ from slurmpod.resolve import Resolved
 from slurmpod.rules.check import Sound
 
 HOST = re.compile(r"127\.0\.0\.1|[a-z0-9-]+(?:\.[a-z0-9-]+)*(?<=[a-z-])")
-"""What `--allow` takes: names, which nodes find in /etc/hosts, and this machine itself."""
+"""Valid for `--allow`: names, which nodes find in /etc/hosts, and this machine itself."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,21 +51,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep",
         action="store_true",
-        help="leave it up, also when it fails; say how to look around",
+        help="keep it running, also after a failure, and print how to inspect it",
     )
     parser.add_argument(
-        "--cloud-only", action="store_true", help="deploy without nodes: no Linux, no root needed"
+        "--cloud-only", action="store_true", help="deploy without nodes; needs no Linux and no root"
     )
-    parser.add_argument(
-        "--image", help="nodes start from the image that `slurmpod prepare --name` made"
-    )
+    parser.add_argument("--image", help="node image from `slurmpod prepare --name`")
     parser.add_argument(
         "--allow",
         action="append",
         default=[],
         type=_host_and_port,
         metavar="HOST:PORT",
-        help="let nodes out to one port of one host, such as a mirror; may be repeated",
+        help="allow nodes to reach one port of one host, such as a mirror; may be repeated",
     )
     parser.add_argument("--port", type=_port, help="port of the embedded AWS (default: a free one)")
     parser.add_argument(
@@ -74,13 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         choices=NAMES,
         metavar="NAME",
-        help="let a fault loose after the first job; may be repeated, 'all' for all of them",
+        help="inject a fault after the first job; may be repeated, 'all' for all faults",
     )
     parser.add_argument(
         "--job",
         type=Path,
         metavar="FOLDER",
-        help="let the faults loose upon this job, of 'job render'; -- ARGUMENTS are for it",
+        help="inject the faults into this job from 'job render'; -- ARGUMENTS are passed to it",
     )
     parser.set_defaults(after_dashes=[])
     parser.add_argument("--python", metavar="PATH", help="the Python of the job, on the cluster")
@@ -89,32 +87,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME|FILE",
-        help="what HyperPod puts on nodes, upon the default; may be repeated (docs/fidelity.md)",
+        help="platform profile on top of the default; may be repeated (docs/fidelity.md)",
     )
     parser.add_argument(
         "--observed",
         type=Path,
         metavar="FILE",
-        help="a canary for `patch --after-canary`: nodes are those that `observe` wrote to FILE",
+        help="rehearse a canary for `patch --after-canary`, with nodes from `observe`'s FILE",
     )
     parser.add_argument(
         "--newest",
         action="append",
         default=[],
         metavar="NAME|FILE",
-        help="what `slurmpod patch` brings to nodes of a kept rehearsal, as a --profile",
+        help="profile that `slurmpod patch` installs in a kept rehearsal",
     )
     parser.add_argument(
         "--report",
         type=Path,
         metavar="FILE",
-        help="write a page about it before it is taken down, also when it fails",
+        help="write a report page, also after a failure",
     )
-    parser.add_argument("--json", action="store_true", help="print what was seen as JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Rehearse the environment and show what happened; what a fault lost is a failure."""
+    """Rehearse the environment and show the result; a loss by a fault is a failure."""
     if options.report:
         require_writable(options.report)
     sound = sound_environment(options.file)
@@ -124,8 +122,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.fault and not _suits_faults(resolved, options, faults):
         return ExitCode.USAGE
     if unknown := _unknown_types(resolved):
-        say(f"nothing is known about {', '.join(unknown)}, and no node can stand for one of them")
-        say("  fix: rehearse with a known type in its place: `extends` makes such an environment")
+        say(f"unknown instance types, which cannot be rehearsed: {', '.join(unknown)}")
+        say("  fix: use a known type in an environment that `extends` this one")
         return ExitCode.FAILED
     job = _job(resolved, options)
     if cdk_script() is None:
@@ -165,32 +163,34 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def _profiles(options: argparse.Namespace) -> tuple[Profile, Profile | None]:
-    """Return what nodes are, and what a patch brings; raises InvalidEnvironment."""
+    """Return the profile of nodes, and that of a patch; raises InvalidEnvironment."""
     observed = [str(options.observed)] if options.observed else []
     profile = load([*options.profile, *observed]).profile
     return profile, load(options.newest).profile if options.newest else None
 
 
 def _proven(outcome: Outcome, resolved: Resolved, options: argparse.Namespace) -> ExitCode:
-    """Judge faults and the user's job; write down what ran well on an observed image."""
+    """Judge faults and the user's job; record what ran well on an observed image."""
     is_sound = not any(report.lost for report in outcome.faults)
     if not is_sound or not all(report.is_sound for report in outcome.drills):
         return ExitCode.FAILED
     if options.observed and not options.cloud_only:
         proof = canary_of(options.observed, scripts_of(resolved), str(options.job or ""))
         file = write_canary(options.observed, proof)
-        say(f"{file} proves it: slurmpod patch {options.file} --after-canary {options.observed}")
+        say(
+            f"{file} has the proof: slurmpod patch {options.file} --after-canary {options.observed}"
+        )
     return ExitCode.OK
 
 
 def _faults(resolved: Resolved, options: argparse.Namespace) -> tuple[Fault, ...]:
-    """Return the faults that the user asks for; of all of them, those that can be done here."""
+    """Return the faults that the user asks for; of 'all', those possible here."""
     faults = chosen(options.fault)
     if ALL not in options.fault:
         return faults
     left_out: set[str] = set()
     for text, names in impossible(resolved, faults).items():
-        say(f"left out: {', '.join(names)}: {text}")
+        say(f"skipped: {', '.join(names)}: {text}")
         left_out.update(names)
     return tuple(
         fault
@@ -211,7 +211,7 @@ def _write_report(sound: Sound, out: Path, rehearsal: Rehearsal, failure: str) -
 
 
 def _unknown_types(resolved: Resolved) -> list[str]:
-    """Return the types of which no node can be made, because nothing is known about them."""
+    """Return the unknown instance types, which have no nodes here."""
     return sorted(
         name
         for group in resolved.groups
@@ -221,8 +221,8 @@ def _unknown_types(resolved: Resolved) -> list[str]:
 
 
 def _suits_faults(resolved: Resolved, options: argparse.Namespace, faults: Sequence[Fault]) -> bool:
-    """Return whether faults can be tried on the environment's cluster; say why not."""
-    missing_here = ("there have to be nodes (no --cloud-only)",) if options.cloud_only else ()
+    """Return whether faults can be injected into the cluster; print the reasons if not."""
+    missing_here = ("nodes are required (no --cloud-only)",) if options.cloud_only else ()
     without = [fault.name for fault in faults if options.job and not fault.strike]
     unfit = (f"no job can be drilled with {name}; {STRIKES_TEXT}" for name in without)
     reasons = (*missing_here, *unfit, *unmet_needs(resolved, faults))
@@ -235,10 +235,10 @@ def _job(resolved: Resolved, options: argparse.Namespace) -> DrilledJob | None:
     """Read the job, before anything starts; raises NoJob and InvalidEnvironment."""
     if not options.job:
         if options.after_dashes or options.python:
-            raise NoJob("--python and what is behind -- are for a job: name it with --job FOLDER")
+            raise NoJob("--python and arguments after -- need a job: --job FOLDER")
         return None
     if not options.fault and not options.observed:
-        raise NoJob(f"--job needs a fault to drill it with: --fault NAME; {STRIKES_TEXT}")
+        raise NoJob(f"--job needs a fault to inject: --fault NAME; {STRIKES_TEXT}")
     folder = read_job_folder(options.job)
     problems = problems_of(folder.script, folder.text(folder.script) or "", resolved, folder.text)
     if has_errors(problems):
@@ -255,5 +255,5 @@ def _host_and_port(text: str) -> str:
 
 def _port(text: str) -> int:
     if not text.isdigit() or not 0 < int(text) < 65536:
-        raise ArgumentTypeError(f"'{text}' is no port: a number from 1 to 65535")
+        raise ArgumentTypeError(f"'{text}' is not a port: a number from 1 to 65535")
     return int(text)

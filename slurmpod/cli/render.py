@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """List the files of the bundle, and write them where `--out` says."""
+    """List the files of the bundle, and write them if `--out` is given."""
     resolved = sound_environment(options.file).resolved
     bundle = render_bundle(resolved)
     if bundle is None:
@@ -30,8 +30,8 @@ def run(options: argparse.Namespace) -> ExitCode:
         strangers = _strangers(options.out, bundle)
         if strangers:
             others = ", ".join(strangers[:5])
-            say(f"{options.out} holds files that are not part of the bundle: {others}")
-            say("  fix: choose an empty folder, or one that was rendered before")
+            say(f"{options.out} has files that are not part of the bundle: {others}")
+            say("  fix: choose an empty folder, or one from an earlier render")
             return ExitCode.USAGE
         _write(options.out, bundle)
     if options.json:
@@ -46,13 +46,13 @@ def _say_there_is_none(options: argparse.Namespace) -> ExitCode:
     if options.json:
         print_json(None)
         return ExitCode.OK
-    say("there is nothing to render: in managed mode HyperPod sets nodes up without scripts")
+    say("there is nothing to render: in managed mode HyperPod sets up nodes without scripts")
     say_next("rehearse", options.file)
     return ExitCode.OK
 
 
 def _strangers(folder: Path, bundle: Bundle) -> list[str]:
-    """Return the files in `folder` that the bundle lacks: they would seem to belong to it."""
+    """Return the files in `folder` that are not in the bundle, but would seem to be."""
     found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return sorted(path for path in found if path not in bundle.files)
 

@@ -1,4 +1,4 @@
-"""`slurmpod report`: one page about an environment or a rehearsal, to look at and to send."""
+"""`slurmpod report`: one page about an environment or a rehearsal, to read and to share."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("report.html"),
         metavar="FILE",
-        help="where the page goes; an earlier report there is replaced (default: report.html)",
+        help="file of the page; replaces an earlier report (default: report.html)",
     )
-    parser.add_argument("--json", action="store_true", help="print the facts as JSON, without page")
+    parser.add_argument("--json", action="store_true", help="print the facts as JSON instead")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Ask for what is there, and write the page."""
+    """Read the current state, and write the page."""
     if not options.json:
         require_writable(options.out)
     known = _known(options.what)
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 def _known(what: str) -> Known:
     if Path(what).is_file() or what.endswith(SUFFIXES):
-        chosen = os.environ.get(CHOSEN)  # this shell's calls go to a rehearsal, as those of status
+        chosen = os.environ.get(CHOSEN)  # this shell uses a rehearsal, as `status` does
         rehearsed = _rehearsed(rehearsals() / chosen) if chosen else None
         return known_of(Path(what), sound_environment(Path(what)), rehearsed)
     from slurmpod.cli.kept_rehearsals import readable_rehearsal  # needs the extra 'rehearsal'
@@ -72,7 +72,7 @@ def _known(what: str) -> Known:
 
 
 def known_of_rehearsal(rehearsal: Rehearsal, sound: Sound, failure: str = "") -> Known:
-    """Return what is known of a rehearsal that runs; `failure` says why it failed, if it did."""
+    """Return the facts of a running rehearsal; `failure` is why it failed, if it did."""
     has_nodes = not rehearsal.request.cloud_only
     rehearsed = replace(_rehearsed(rehearsal.folder), has_nodes=has_nodes, failure=failure)
     with _led_there(rehearsal):
@@ -85,7 +85,7 @@ def _rehearsed(folder: Path) -> Rehearsed:
 
 @contextmanager
 def _led_there(rehearsal: Rehearsal) -> Iterator[None]:
-    """Lead our calls, and sessions on nodes, to a rehearsal and nowhere else."""
+    """Direct AWS calls and sessions on nodes to a rehearsal only."""
     from embedded_aws.isolation import isolated_environment, process_environment
     from slurmpod.rehearsal.session_plugin import variables
 
@@ -97,7 +97,7 @@ def _led_there(rehearsal: Rehearsal) -> Iterator[None]:
 
 
 def known_of(file: Path, sound: Sound, rehearsed: Rehearsed | None) -> Known:
-    """Return all that the page tells; what cannot be asked is said in its place."""
+    """Return the content of the page; parts that could not be read have the reason."""
     resolved = sound.resolved
     return Known(
         file=min(str(file), os.path.relpath(file), key=len),
@@ -118,7 +118,7 @@ def _record(sound: Sound, rehearsed: Rehearsed | None) -> Record:
 
 
 def facts(known: Known) -> Mapping[str, Any]:
-    """Return what the page tells as plain data; what could not be read is `{"unread": why}`.
+    """Return the content of the page as plain data; an unread part is `{"unread": why}`.
 
     Pictures are left out: `slurmpod dashboards --pictures` writes them.
     """
@@ -135,7 +135,7 @@ def facts(known: Known) -> Mapping[str, Any]:
 
 def _in_words(known: Known) -> str:
     if isinstance(known.record, Unavailable):
-        return f"what is planned; what is there is unknown: {known.record.why}"
+        return f"the plan; the current state is unknown: {known.record.why}"
     if known.record.rehearsed:
         return f"the rehearsal {known.record.rehearsed.identifier}"
-    return "what is planned, what happened, and what is there now"
+    return "the plan, the last deployment and the current state"

@@ -1,4 +1,4 @@
-"""The file of a report: whether it may be written, and writing it whole or not at all."""
+"""The file of a report: checking that it may be written, and writing it atomically."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from slurmpod.problems import WorkFailed
 from slurmpod.whole_file import write_whole
 
 OURS = b'<meta name="generator" content="slurmpod report">'
-"""By this a page is known as one of ours, which may be replaced."""
+"""Identifies a page as a slurmpod report, which may be replaced."""
 
 HEAD_BYTES = 1024
 
 
 def require_writable(path: Path) -> None:
-    """Make sure, before any work, that a report can be written there.
+    """Check, before any work, that a report can be written there.
 
     Raises:
-        WorkFailed: A file of somebody else's is there, or the folder takes none.
+        WorkFailed: Another file is there, or the folder is not writable.
     """
     folder = path.absolute().parent
     if path.is_dir():
         raise WorkFailed(f"{path} is a folder: name a file, such as {path / 'report.html'}")
     if not folder.is_dir():
-        raise WorkFailed(f"{path}: there is no folder {folder}")
+        raise WorkFailed(f"{path}: the folder {folder} does not exist")
     if path.exists() and not _is_ours(path):
-        raise WorkFailed(f"{path} is there and is no report of slurmpod's: choose another file")
+        raise WorkFailed(f"{path} exists and is not a slurmpod report: choose another file")
     if not os.access(folder, os.W_OK):
-        raise WorkFailed(f"{path} cannot be written: you may not write to {folder}")
+        raise WorkFailed(f"{path} cannot be written: no permission to write to {folder}")
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write a page that is never seen half written; raises WorkFailed."""
+    """Write a page atomically; raises WorkFailed."""
     try:
         write_whole(path, page)
     except OSError as error:

@@ -1,7 +1,7 @@
-"""`slurmpod scale`: another number of nodes in a group, in the cluster and in the file.
+"""`slurmpod scale`: change the number of nodes in a group, in the cluster and in the file.
 
-The file is the truth of an environment: a deployment gives each group the count that stands there.
-So the count is written there, too, where that is safe; elsewhere a line says what will happen.
+The file is the source of truth: a deployment sets each group to the count in it. So the count is
+changed there, too, if that is safe; otherwise a message says what will happen.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
     parser.add_argument("group", help="instance group")
-    parser.add_argument("count", type=at_least(0), help="how many nodes it is to have")
+    parser.add_argument("count", type=at_least(0), help="the new number of nodes")
     add_confirmation(parser)
     add_requeue(parser)
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Show which nodes come or go, ask, do it, and keep the file in step."""
+    """Show which nodes come or go, ask, do it, and keep the file in sync."""
     cluster = live_cluster(options.file)
     if not has_group(cluster.resolved, options.group):
         return ExitCode.USAGE
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def scale(cluster: LiveCluster, options: argparse.Namespace, count: int) -> ExitCode:
-    """Bring a group to a count; raises InvalidEnvironment for one that the rules refuse."""
+    """Scale a group to a count; raises InvalidEnvironment if the rules refuse it."""
     group = options.group
     check_group(cluster.resolved.environment, group)
     sound(with_count(cluster.reading, group, count))
@@ -96,15 +96,13 @@ def _carry_out(
 
 
 def _goes_on(options: argparse.Namespace, plan: ScalePlan) -> str:
-    """Return how to come to this count, also in the file; `node add` again would add more."""
+    """Return how to reach this count, also in the file; `node add` again would add more."""
     again = f"slurmpod scale {shlex.quote(str(options.file))} {plan.group} {plan.count}"
-    return (
-        f"HyperPod goes on with what it has begun; to {plan.count} nodes and a true file: {again}"
-    )
+    return f"HyperPod continues; to reach {plan.count} nodes and update the file: {again}"
 
 
 def _deletion(cluster: LiveCluster, plan: ScalePlan, slurm: RemoteSlurm | None) -> NodePlan | None:
-    """Return the plan for the nodes that go, with the jobs of these alone."""
+    """Return the plan for the nodes that go, with their jobs only."""
     if not plan.leaving or slurm is None:
         return None
     view = slurm.look([node.name for node in plan.leaving])
@@ -121,14 +119,14 @@ def _say_scale(
     cluster: LiveCluster, plan: ScalePlan, deletion: NodePlan | None, *, requeue: bool
 ) -> None:
     if plan.count == plan.before:
-        say(f"{plan.group} has {counted(plan.count, 'node')} already")
+        say(f"{plan.group} already has {counted(plan.count, 'node')}")
         return
-    say(f"{plan.group}: {counted(plan.before, 'node')} now, {plan.count} then")
+    say(f"{plan.group}: {counted(plan.before, 'node')} now, {plan.count} after")
     if deletion:
         say_plan(deletion, requeue=requeue)
     place = count_in_file(cluster.reading, plan.group)
     if place:
-        say(f"{place.file}:{place.line} will say count: {plan.count}")
+        say(f"{place.file}:{place.line} will be set to count: {plan.count}")
 
 
 def _print(plan: ScalePlan, ends: Sequence[Outcome], *, as_json: bool) -> ExitCode:
@@ -140,15 +138,15 @@ def _print(plan: ScalePlan, ends: Sequence[Outcome], *, as_json: bool) -> ExitCo
 
 
 def keep_file(cluster: LiveCluster, group: str, count: int) -> None:
-    """Let the file say the count that the group has now; where that is not safe, say so."""
+    """Set the file's count to the group's current one; print a note if that is not safe."""
     wanted = next(each.count for each in cluster.resolved.groups if each.name == group)
     if wanted == count:
         return
     place = count_in_file(cluster.reading, group)
     if place and write_count(place, count):
-        say(f"{place.file}:{place.line} says count: {count} now; commit it")
+        say(f"{place.file}:{place.line} is set to count: {count}; commit it")
         return
     say(
-        f"the environment says count: {wanted} for {group}, where slurmpod cannot change it safely;"
-        f" the next deployment goes back to that unless you write {count} there"
+        f"the environment has count: {wanted} for {group}, where slurmpod cannot change it safely;"
+        f" the next deployment resets it unless you write {count} there"
     )

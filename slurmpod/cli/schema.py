@@ -17,9 +17,9 @@ DEFAULT = Path("environments/schema.json")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.description = "Print the JSON Schema of environment files, or keep it in a file."
+    parser.description = "Print the JSON Schema of environment files, or write it to a file."
     action = parser.add_mutually_exclusive_group()
-    for option, text in (("--write", "write it into FILE"), ("--check", "fail if FILE is stale")):
+    for option, text in (("--write", "write it to FILE"), ("--check", "fail if FILE is stale")):
         action.add_argument(
             option,
             type=Path,

@@ -1,4 +1,4 @@
-"""`slurmpod ssh-config`: the nodes as hosts of ssh, through Session Manager."""
+"""`slurmpod ssh-config`: the nodes as ssh hosts, through Session Manager."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ AWS_CLI = "https://docs.aws.amazon.com/cli/latest/userguide/getting-started-inst
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
-    parser.add_argument("--user", help="user of the environment (default: your name here)")
+    parser.add_argument("--user", help="user of the environment (default: your local user name)")
     parser.add_argument(
-        "--include", action="store_true", help="also let ~/.ssh/config include the file"
+        "--include", action="store_true", help="also include the file in ~/.ssh/config"
     )
     parser.add_argument("--json", action="store_true", help="print the hosts as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Write the file with the hosts, and say how ssh comes to read it."""
+    """Write the file with the hosts, and print how ssh uses it."""
     if not (has_plugin() and _has_aws_cli()):
         return ExitCode.FAILED
     cluster = live_cluster(options.file)
@@ -57,9 +57,9 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.json:
         print_json([dataclasses.asdict(host) for host in hosts])
     if not is_included(folder):
-        say(f"ssh does not read it yet: write '{INCLUDE}' into the first line of {folder}/config,")
+        say(f"ssh does not read it yet: add '{INCLUDE}' as the first line of {folder}/config,")
         path = shlex.quote(str(options.file))
-        say(f"or let slurmpod: slurmpod ssh-config {path} --user {shlex.quote(user)} --include")
+        say(f"or run: slurmpod ssh-config {path} --user {shlex.quote(user)} --include")
     elif hosts:
         names = [alias for host in hosts for alias in host.aliases]
         usual = f"{resolved.name}-{usual_group(resolved)}"
@@ -68,8 +68,8 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def _has_aws_cli() -> bool:
-    """Return whether ssh finds what it starts for each connection; say what is missing if not."""
+    """Return whether ssh finds the programs of its proxy command; print what is missing if not."""
     found = shutil.which("aws") is not None
     if not found:
-        say(f"ssh reaches nodes by the AWS CLI, and there is no program 'aws': {AWS_CLI}")
+        say(f"ssh needs the AWS CLI to reach nodes, and 'aws' is not installed: {AWS_CLI}")
     return found

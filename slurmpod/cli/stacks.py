@@ -1,4 +1,4 @@
-"""Stacks on the command line: which one is named, and how to come back to work on them."""
+"""Stacks on the command line: finding one by name, and resuming work on them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from slurmpod.resolve import Resolved
 
 
 def stack_named(resolved: Resolved, written: str) -> str | None:
-    """Return the name of a stack, also where it is written without the environment's.
+    """Return a stack's full name, also from a name without the environment's prefix.
 
-    None, after saying which there are, for one that there is not.
+    Returns None, after printing the known ones, for an unknown stack.
     """
     names = resolved.stacks.in_order()
     for name in (written, f"{resolved.name}-{written}"):
@@ -29,7 +29,7 @@ def stack_named(resolved: Resolved, written: str) -> str | None:
 
 @contextmanager
 def way_back(work: StackWork, again: str) -> Iterator[None]:
-    """Say what goes on, and how to come back, where Ctrl-C ends the work within."""
+    """On Ctrl-C within the block, print what continues and how to resume."""
     try:
         yield
     except KeyboardInterrupt:
@@ -37,6 +37,6 @@ def way_back(work: StackWork, again: str) -> Iterator[None]:
         with suppress(AwsUnavailable):
             going = work.in_progress()
         if going:
-            say(f"CloudFormation goes on with {', '.join(going)}; nothing else is begun")
-        say(f"go on from there: {again}")
+            say(f"CloudFormation continues with {', '.join(going)}; nothing else is started")
+        say(f"to go on from there: {again}")
         raise

@@ -1,4 +1,4 @@
-"""`slurmpod status`: the cluster, its nodes, jobs, storage, alarms and money on one screen."""
+"""`slurmpod status`: cluster, nodes, jobs, storage, alarms and costs on one screen."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from slurmpod.slurm.hostlist import expanded
 
 SECONDS = 15.0
 LEAST_SECONDS = 5.0
-"""Each look asks AWS a dozen things, whose answers all users of the account share by its limits."""
+"""Each look makes a dozen AWS requests, and all users of the account share its rate limits."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         const=SECONDS,
         metavar="SECONDS",
-        help=f"look again and again, every {SECONDS:g} seconds or as often as you say",
+        help=f"refresh every N seconds (default: {SECONDS:g})",
     )
     how.add_argument("--json", action="store_true", help="print everything as JSON")
 
@@ -78,9 +78,9 @@ def _watch(sources: Sources, resolved: Resolved, seconds: float) -> None:
 
 
 def _say_next(status: Status, file: Path) -> None:
-    """Name the command that tells more of slurmctld, or of the first node that needs somebody.
+    """Suggest the command for slurmctld, or for the first node that needs attention.
 
-    Where all is well, that is what it costs.
+    If all is well, suggest the one for costs.
     """
     name = shlex.quote(str(file))
     if isinstance(status.slurm, Overview) and status.slurm.failure:

@@ -1,4 +1,4 @@
-"""The state of an environment as one screen: what is wrong first, what is alike together."""
+"""The state of an environment on one screen: problems first, similar things together."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from slurmpod.operations.status import FileSystem, Status
 from slurmpod.slurm.queue import QueuedJob
 
 MOST_GROUPS, MOST_NODES, MOST_JOBS, MOST_REASONS, MOST_ALARMS = 8, 8, 4, 4, 3
-"""How many lines each part has at most, so that all of it stays one screen."""
+"""The most lines of each part, so that everything fits one screen."""
 
-NO_SLURM = "without slurmd"
+NO_SLURM = "no slurmd (by design)"
 LONGEST_NAMES = 40
 TITLES_WIDTH = 10
 GOOD, BAD, DIM = "green", "bold red", "dim"
 FULL = 0.85
-"""From this share on a file system is shown as one that needs somebody."""
+"""A file system is highlighted from this share of its capacity on."""
 
 Part = tuple[str, RenderableType]
 T = TypeVar("T")
@@ -94,7 +94,7 @@ def _or_unread(found: T | Unavailable, show: Callable[[T], RenderableType]) -> R
 
 
 def unknown(found: Unavailable) -> Text:
-    """Return what stands in the place of a thing that could not be read."""
+    """Return the text in place of a value that could not be read."""
     return Text.assemble(("unknown: ", "yellow"), found.why)
 
 
@@ -105,7 +105,7 @@ def _cluster(cluster: ClusterState) -> Text:
 
 
 def _health(health: ClusterHealth) -> Iterator[Part]:
-    """Yield what HyperPod works at, and what is wrong with Slurm's accounting; else nothing."""
+    """Yield operations under way and problems of Slurm's accounting, if any."""
     if isinstance(health.operations, Unavailable):
         yield "under way", unknown(health.operations)
     elif health.operations:
@@ -193,16 +193,16 @@ def _jobs(slurm: Overview) -> RenderableType:
 
 
 def checks_line(found: CheckSummary) -> Text:
-    """Return what is known of checks of idle nodes: who needs somebody comes last."""
+    """Return the state of idle checks; nodes that need attention come last."""
     line = Text(f"{counted(found.checked, 'node')} checked, {found.under_way} under way")
-    line.append(f", last look {_moment(found.at)}")
+    line.append(f", last round {_moment(found.at)}")
     if found.bad:
-        line.append(f"; bad: {', '.join(found.bad)}", BAD)
+        line.append(f"; failed: {', '.join(found.bad)}", BAD)
     if found.offenders:
         again = (f"{name} ({count} times)" for name, count in found.offenders.items())
-        line.append(f"; bad again and again: {', '.join(again)}", BAD)
+        line.append(f"; failed repeatedly: {', '.join(again)}", BAD)
     if found.trouble:
-        line.append(f"; no check can begin: {found.trouble}", BAD)
+        line.append(f"; checks cannot start: {found.trouble}", BAD)
     return line
 
 
@@ -245,9 +245,9 @@ def _fill(fill: Fill | Unavailable) -> Text:
 
 def _stacks(stacks: Sequence[Stack]) -> Text:
     if not stacks:
-        return Text("nothing: there is no stack of this environment")
+        return Text("nothing: no stack of this environment exists")
     last = max(reversed(stacks), key=lambda stack: stack.changed)
-    when = _moment(datetime.fromisoformat(last.changed)) if last.changed else "at no known time"
+    when = _moment(datetime.fromisoformat(last.changed)) if last.changed else "at an unknown time"
     bad = [stack for stack in stacks if not stack.status.endswith("_COMPLETE") or stack.failure]
     line = Text(f"{when} ({last.name}); {counted(len(stacks), 'stack')}, ")
     if not bad:
@@ -280,7 +280,7 @@ def _alarms(alarms: Sequence[Alarm]) -> RenderableType:
 
 
 def _columns() -> Table:
-    """Return a table whose cells are to be `Text`: in a plain string rich reads markup."""
+    """Return a table whose cells must be `Text`: rich reads markup in a plain string."""
     return Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
 
 

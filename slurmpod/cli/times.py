@@ -1,4 +1,4 @@
-"""Moments as people say them: how long ago, or by the clock."""
+"""Times on the command line: how long ago, or a timestamp."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def parse_time(text: str, now: datetime) -> datetime | None:
-    """Read `30m`, `2h`, `3d`, or a time in ISO 8601, in UTC unless it says; None for others."""
+    """Parse `30m`, `2h`, `3d`, or an ISO 8601 time (UTC by default); None if invalid."""
     if found := re.fullmatch(r"(\d{1,5})([mhd])", text):
         return now - timedelta(**{_UNITS[found[2]]: int(found[1])})
     try:

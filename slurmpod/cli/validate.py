@@ -25,13 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         default=[Path("environments")],
         metavar="FILE_OR_FOLDER",
-        help="environment files, or folders of them but for _*.yaml (default: environments)",
+        help="environment files, or folders of them without _*.yaml (default: environments)",
     )
     parser.add_argument("--json", action="store_true", help="print the problems as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Check the files and print what is wrong with them."""
+    """Check the files and print their problems."""
     files = [file for path in options.paths for file in _environment_files(path)]
     if not files:
         say(f"there are no environment files (*.yaml) in {', '.join(map(str, options.paths))}")
@@ -56,7 +56,7 @@ def _environment_files(path: Path) -> list[Path]:
 
 
 def print_problems(problems: Sequence[Problem], files: Sequence[Path]) -> None:
-    """Print problems and how many there are."""
+    """Print problems and their number."""
     if problems:
         from slurmpod.problem_text import problems_text  # only needed on mistakes
 
@@ -65,7 +65,7 @@ def print_problems(problems: Sequence[Problem], files: Sequence[Path]) -> None:
 
 
 def _note_placeholders(readings: Sequence[Reading]) -> None:
-    """Name the first value that a deployment needs to be the user's own; a rehearsal does not."""
+    """Report the first placeholder that must be replaced before a deployment, not a rehearsal."""
     found = [each for reading in readings for each in placeholders(reading.source)]
     for where, placeholder in found[:1]:
         more = f" ({counted(len(found) - 1, 'more value')} like it)" if len(found) > 1 else ""
@@ -73,7 +73,7 @@ def _note_placeholders(readings: Sequence[Reading]) -> None:
 
 
 def _note_editions(readings: Sequence[Reading]) -> None:
-    """Name a file that names no edition, and what the newest one would change there."""
+    """Report a file without an edition, and what the newest one would change."""
     environments = {each.source.file: each.environment for each in readings if each.environment}
     found = {file: _newer_defaults(each) for file, each in environments.items()}
     found = {file: newer for file, newer in found.items() if newer}
@@ -93,7 +93,7 @@ def _newer_defaults(environment: Environment) -> dict[YamlPath, str]:
 
 
 def _note_images(readings: Sequence[Reading]) -> None:
-    """Name an environment whose groups name no image: the next node may have a newer one."""
+    """Report an environment whose groups name no image: new nodes may get a newer one."""
     environments = {each.source.file: each.environment for each in readings if each.environment}
     found = [file for file, each in environments.items() if not each.cluster.names_images]
     for file in found[:1]:

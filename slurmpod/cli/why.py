@@ -1,4 +1,4 @@
-"""`slurmpod why`: what happened to a node or job, with its cause; or all that is wrong."""
+"""`slurmpod why`: what happened to a node or job, and why; or everything that is wrong."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "subject",
         metavar="NODE|JOB",
         nargs="?",
-        help="a node, by its name in Slurm or its instance id, or a job's number; without one all"
+        help="a node, by its Slurm name or instance id, or a job's number; default: everything"
         " that is wrong, the worst first",
     )
     parser.add_argument("--hours", type=int, default=HOURS, help=f"how far back (default: {HOURS})")
-    parser.add_argument("--json", action="store_true", help="print the story as JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Tell one story, which ends with the most probable cause; or all that is wrong."""
+    """Print the history of one node or job with its most probable cause; or all problems."""
     subject = options.subject
     if subject is not None and not (JOB.fullmatch(subject) or NODE.fullmatch(subject)):
-        say(f"'{subject}' is neither a node, such as ip-10-0-1-7, nor a job's number")
+        say(f"'{subject}' is neither a node such as ip-10-0-1-7 nor a job number")
         return ExitCode.USAGE
     if options.hours < 1:
         say(f"--hours {options.hours}: at least one hour")
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def print_everything(found: Everything, console: Console) -> None:
-    """Print what is wrong, the worst first, each with its next step on a line of its own."""
+    """Print problems, the worst first, each with its next step on a separate line."""
     nodes = counted(found.nodes, "node")
     console.print(Text.assemble((found.name, "bold"), f": {nodes}, {found.asked} of them asked"))
     for number, each in enumerate(found.troubles, 1):
@@ -82,16 +82,16 @@ def print_everything(found: Everything, console: Console) -> None:
         )
         console.print(Text.assemble(("   next: ", "dim"), each.fix), soft_wrap=True)
     if not found.troubles:
-        console.print(Text("nothing is wrong with what was asked", "green"))
+        console.print(Text("no problems found", "green"))
     for who, why in found.unread.items():
         console.print(Text.assemble((f"not asked: {who}: ", "yellow"), why))
 
 
 def print_story(story: Story, console: Console) -> None:
-    """Print what happened, then the cause: the line that people look for is the last one."""
+    """Print the history, then the cause: the line that people look for is the last one."""
     console.print(Text(story.subject, "bold"))
     for who, state in story.now.items():
-        console.print(Text.assemble((f"{who}: ", "dim"), state or "says nothing"))
+        console.print(Text.assemble((f"{who}: ", "dim"), state or "no answer"))
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, style="dim")
@@ -101,7 +101,7 @@ def print_story(story: Story, console: Console) -> None:
         if moment.says:
             words = Text.assemble((moment.says, "bold"), (f"  [{moment.text}]", "dim"))
         table.add_row(f"{moment.time.astimezone(UTC):%m-%d %H:%M:%S}", moment.source, words)
-    console.print(table if story.moments else Text("nobody tells of anything in this time"))
+    console.print(table if story.moments else Text("no events in this period"))
     for who, why in story.unread.items():
         console.print(Text.assemble((f"not asked: {who}: ", "yellow"), why))
     for cause in story.also:

@@ -86,7 +86,7 @@ class TestWorkflow:
     def test_a_pull_request_gets_the_plan_as_a_comment(self, life: Life) -> None:
         assert "gh pr comment 7 --body-file comment.md\n" in life.repository.calls
         comment = (life.repository.folder / "comment.md").read_text()
-        assert comment.startswith("```\ndev: what a deployment makes in 123456789012")
+        assert comment.startswith("```\ndev: resources and cost in account 123456789012")
 
     def test_rehearses_before_it_deploys(self, life: Life) -> None:
         assert list(workflow()["jobs"]) == ["check", "rehearse", "deploy"]

@@ -118,7 +118,7 @@ def test_a_file_that_is_there_stays(account: Clients, init: Init, file: Path) ->
     file.write_text("mine")
     code, _, err = init()
     assert (code, file.read_text()) == (ExitCode.USAGE, "mine")
-    assert "is there already" in err
+    assert "already exists" in err
 
 
 def test_values_that_cannot_be_are_told_as_validate_does(

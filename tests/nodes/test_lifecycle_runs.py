@@ -108,7 +108,7 @@ def test_the_profile_of_rehearsals_is_what_is_observed_in_one(runs: Runs) -> Non
 def test_one_group_may_be_observed_alone(runs: Runs) -> None:
     compared = runs.lab.slurmpod("observe", str(runs.file), "--compare", "--group", "cpu")
     assert (compared.returncode, compared.stdout) == (0, ""), compared.stderr
-    assert "nodes looked at: 1" in compared.stderr
+    assert "nodes inspected: 1" in compared.stderr
     unknown = runs.lab.slurmpod("observe", str(runs.file), "--compare", "--group", "gpu")
     assert "has no group 'gpu'" in unknown.stderr
 

@@ -106,7 +106,7 @@ def test_other_changes_are_for_themselves(life: Life) -> None:
     life.edit("slurm:\n", "slurm:\n  config_strategy: Merge\n")
     life.edit("name: workers, role", "name: others, role")
     refused = life.slurmpod(f"migrate {FILE} --yes", code=1).stderr
-    assert "these changes are for themselves" in refused
+    assert "deploy these changes separately" in refused
     assert "cluster.groups.others" in refused
     life.edit("name: others, role", "name: workers, role")
 
@@ -142,7 +142,7 @@ def test_a_move_that_is_interrupted_goes_on(life: Life) -> None:
     said = life.interrupt(f"migrate {FILE} --yes", at="templates synthesized")
     assert f"slurmpod migrate {FILE}" in said
     moved = life.slurmpod(f"migrate {FILE} --yes --json")
-    assert "going on with what was begun" in moved.stderr
+    assert "continuing: " in moved.stderr
     assert stayed(moved.stdout) == expected("continuous")
     assert described(life)["NodeProvisioningMode"] == "Continuous"
     assert "nothing to move" in life.slurmpod(f"migrate {FILE}").stderr

@@ -346,5 +346,5 @@ def test_a_job_is_submitted_from_outside_and_followed_to_its_end(
     assert followed.returncode == 0, followed.stderr
     assert followed.stdout.endswith("no node deviates\n")
     copied = r"/fsx/ubuntu/outside has \d+ files, .* MB; \d+ files had to be copied\n"
-    assert re.search(rf"{copied}job \d+ is submitted\n", followed.stderr)
+    assert re.search(rf"{copied}submitted job \d+\n", followed.stderr)
     assert re.search(r"\[job \d+: completed\]\n$", followed.stderr)

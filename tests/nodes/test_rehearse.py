@@ -263,7 +263,7 @@ class TestFaults:
         kept.on("login", "sh", "-c", start)
         refused = kept.workplace.run("rehearsal", "fault", FAULT)
         assert refused.returncode == 2
-        assert "needs a cluster at rest" in refused.stderr
+        assert "needs an idle cluster" in refused.stderr
         undisturbed = ("--undisturbed", f"{Path(PLACE).parent}/undisturbed.out")
         result = kept.workplace.run("rehearsal", "fault", "worker-power-off", *undisturbed)
         assert result.returncode == 0, result.stderr
@@ -572,7 +572,7 @@ class TestRunning:
         options = ("--job", job, *kinds, "--since", "1d", "--export", str(archive))
         shown = kept.slurmpod("logs", DEV, *options, **reader)
         assert shown.returncode == 0, shown.stderr
-        assert "not in it" not in shown.stderr
+        assert "not included" not in shown.stderr
         with tarfile.open(archive) as files:
             texts = {
                 each.name: b"".join(files.extractfile(each) or ()) for each in files.getmembers()

@@ -192,7 +192,7 @@ class TestRefusal:
         self, small: str, port: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert run(["rehearse", small, "--cloud-only", f"--port={port}"]) == ExitCode.USAGE
-        assert f"'{port}' is no port: a number from 1 to 65535" in capsys.readouterr().err
+        assert f"'{port}' is not a port: a number from 1 to 65535" in capsys.readouterr().err
 
     def test_a_port_in_use_is_named(self, workplace: Workplace, small: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as other:

@@ -125,7 +125,7 @@ def test_an_unexpected_error_is_two_lines_and_no_traceback(
     assert result.code == ExitCode.FAILED
     assert result.err.splitlines() == [
         "slurmpod: unexpected error: KeyError: 'lost'",
-        "This is a mistake in slurmpod; the same command with --debug shows where.",
+        "This is a bug in slurmpod; run the command with --debug for a traceback.",
     ]
 
 

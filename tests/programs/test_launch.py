@@ -308,7 +308,7 @@ class TestUnreadable:
         problem = f"{file} is damaged or was written by another version of slurmpod"
         assert running() == (UnknownRehearsal(alive, problem),)
         assert run(["rehearsal", "list"]) == ExitCode.OK
-        assert capsys.readouterr().out == f"dev-alive  it can only be taken down: {problem}\n"
+        assert capsys.readouterr().out == f"dev-alive  damaged, take it down: {problem}\n"
         assert run(["rehearsal", "list", "--json"]) == ExitCode.OK
         assert json.loads(capsys.readouterr().out) == [{"id": "dev-alive", "problem": problem}]
         assert run(["rehearsal", "env"]) == ExitCode.FAILED

@@ -316,8 +316,8 @@ def test_an_interrupted_deployment_says_what_goes_on_and_how_to_come_back(
     command.stale, command.is_interrupted = (NODE,), True
     assert command("--yes", "--only", "cluster") == ExitCode.INTERRUPTED
     said = capsys.readouterr().err
-    assert "CloudFormation goes on with dev-cluster" in said
-    assert f"go on from there: slurmpod deploy {command.file} --only cluster\n" in said
+    assert "CloudFormation continues with dev-cluster" in said
+    assert f"to go on from there: slurmpod deploy {command.file} --only cluster\n" in said
     command("--dry-run")
     assert command.owed == ["i-1"]
 

@@ -140,7 +140,7 @@ def test_an_interrupted_one_says_what_goes_on_and_how_to_come_back(
     command.interrupted = True
     assert command("--yes", "--only", "cluster") == ExitCode.INTERRUPTED
     said = capsys.readouterr().err
-    assert "CloudFormation goes on with dev-cluster" in said
+    assert "CloudFormation continues with dev-cluster" in said
     assert f"slurmpod destroy {command.file} --only cluster\n" in said
 
 

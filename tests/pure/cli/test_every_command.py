@@ -69,7 +69,7 @@ REFUSAL = ClientError(
     {"Error": {"Code": "TargetNotConnected", "Message": "it is not connected"}}, "StartSession"
 )
 LINES = {**ASKING, **OTHERS}
-WAY_ON = re.compile(r"same command|[Gg]o(es)? on|come back|see: slurmpod|nothing was|wait with")
+WAY_ON = re.compile(r"same command|[Gg]o(es)? on|continues|see: slurmpod|nothing was|wait with")
 
 
 class World:
@@ -277,7 +277,7 @@ def test_interrupted_and_run_again(
             world = World(patched, interrupted_at=at)
             assert run(words(name)) == ExitCode.INTERRUPTED, f"{events}, at {at}"
         said = capsys.readouterr().err
-        assert re.fullmatch("interrupted|come back with: .*", said.splitlines()[-1])
+        assert re.fullmatch("interrupted|to follow again: .*", said.splitlines()[-1])
         assert "Traceback" not in said
         assert "unexpected" not in said
         assert not list((tmp_path / "temporary").iterdir())
@@ -318,7 +318,7 @@ UNKNOWN = {
     "deploy dev.yaml --only clustr": "did you mean 'cluster'?",
     "destroy dev.yaml --only clustr": "did you mean 'cluster'?",
     "explain NET-01": "did you mean",
-    "job cancel dev.yaml seven": "'seven' is no number of a job",
+    "job cancel dev.yaml seven": "'seven' is not a job number",
     "job plan p5.yaml --model lama2-70b --sequence 1 --global-batch 1": "did you mean",
     "job render dev.yaml chek-nodes": "did you mean 'check-nodes'?",
     "job render dev.yaml check-nodes --group worker": "did you mean 'workers'?",
@@ -400,7 +400,7 @@ def test_a_session_that_aws_refuses_is_told_in_its_words(
     ("program", "needed_for"),
     [
         ("session-manager-plugin", "sessions on nodes need AWS's Session Manager plugin"),
-        ("aws", "ssh reaches nodes by the AWS CLI"),
+        ("aws", "ssh needs the AWS CLI"),
     ],
 )
 def test_ssh_is_not_led_to_a_program_that_is_not_there(

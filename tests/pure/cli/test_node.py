@@ -51,9 +51,9 @@ def test_without_a_yes_it_is_only_the_plan_with_jobs(
 ) -> None:
     assert command("node", "replace", "FILE", "ip-1") == ExitCode.FAILED
     said = capsys.readouterr().err
-    assert "replace 1 node: put new instances in their places" in said
+    assert "replace 1 node: replace them with new instances" in said
     assert "ip-1  workers  i-1  Running  idle" in said
-    assert "1 job there, each is waited for; --requeue puts it back:" in said
+    assert "1 job there, each is waited for; --requeue requeues it:" in said
     assert "7  alice  train  1:02  ip-1" in said
     assert "nothing was changed" in said
     assert command.world.done == []
@@ -115,7 +115,7 @@ def test_deleted_nodes_are_gone_in_the_file_too(
 ) -> None:
     assert command("node", "delete", "FILE", "ip-1", "--yes") == ExitCode.OK
     assert "count: 1\n" in command.file.read_text()
-    assert "says count: 1 now; commit it" in capsys.readouterr().err
+    assert "is set to count: 1; commit it" in capsys.readouterr().err
 
 
 def test_a_group_shrinks_and_names_the_node_that_goes(
@@ -125,7 +125,7 @@ def test_a_group_shrinks_and_names_the_node_that_goes(
     shown = capsys.readouterr()
     ended = json.loads(shown.out)
     assert (ended["group"], ended["before"], ended["count"]) == ("workers", 2, 1)
-    assert "will say count: 1" in shown.err
+    assert "will be set to count: 1" in shown.err
     assert command.world.done[-1] == "delete i-1"
 
 
@@ -133,7 +133,7 @@ def test_a_group_that_has_the_count_already_is_left(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command("scale", "FILE", "workers", "2") == ExitCode.OK
-    assert "workers has 2 nodes already" in capsys.readouterr().err
+    assert "workers already has 2 nodes" in capsys.readouterr().err
     assert command.file.read_text() == SOUND
 
 
@@ -175,7 +175,7 @@ class TestPatch:
         assert command("patch", "FILE") == ExitCode.FAILED
         said = capsys.readouterr().err
         assert "controller: 1 node with HyperPod's image\n" in said
-        assert "jobs that wait in the queue are forgotten" in said
+        assert "pending jobs are lost" in said
         assert "ALL JOB RECORDS ARE LOST" in said
         assert "nothing was changed" in said
 
@@ -184,7 +184,7 @@ class TestPatch:
     ) -> None:
         command.file.write_text(f"{SOUND}slurm: {{records_backup: {{}}}}\n")
         assert command("patch", "FILE") == ExitCode.FAILED
-        assert "job records are saved first, and loaded again" in capsys.readouterr().err
+        assert "job records are saved first, and restored" in capsys.readouterr().err
 
     def test_a_group_that_is_none_is_told(self, command: Command) -> None:
         assert command("patch", "FILE", "--group", "gpu") == ExitCode.USAGE

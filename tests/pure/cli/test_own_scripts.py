@@ -108,7 +108,7 @@ class TestManagedMode:
         assert run(["render", str(managed(tmp_path)), "--out", str(out)]) == ExitCode.OK
         captured = capsys.readouterr()
         assert captured.out == ""
-        assert "in managed mode HyperPod sets nodes up without scripts" in captured.err
+        assert "in managed mode HyperPod sets up nodes without scripts" in captured.err
         assert not out.exists()
 
     def test_programs_are_told_so_too(

@@ -32,7 +32,7 @@ def test_the_policy_of_one_role_is_json_that_iam_takes(
     policy = policy_of("printed", json.loads(out))
     assert code == 0
     assert {statement.sid for statement in policy.statements} >= {"WriteLogs", "TakeSessions"}
-    assert "left open (*)" in err
+    assert "wildcards (*)" in err
 
 
 def test_each_iam_role_has_a_policy_of_its_own(

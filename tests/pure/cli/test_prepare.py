@@ -60,10 +60,10 @@ def test_a_cdk_that_cannot_be_installed_is_told_with_another_way(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("--with", "git"), "belong together"),
-        (("--name", "aws"), "belong together"),
-        (("--with", "git", "--name", "../aws"), "'../aws' is no name"),
-        (("--with", "git,vim", "--name", "aws"), "'git,vim' is no name of a Debian package"),
+        (("--with", "git"), "must be used together"),
+        (("--name", "aws"), "must be used together"),
+        (("--with", "git", "--name", "../aws"), "'../aws' is not an image name"),
+        (("--with", "git,vim", "--name", "aws"), "'git,vim' is not a Debian package name"),
         (("--from-deb", "/none.deb", "--name", "aws"), "/none.deb: No such file"),
     ],
 )

@@ -94,7 +94,7 @@ def test_a_first_deployment_is_not_asked_about(deployed: Asking) -> None:
 def test_what_nobody_remembers_may_be_lost(deployed: Asking) -> None:
     deployed(compared(environment(2), environment(2), is_known=False))
     (said,) = refused(environment(2))
-    assert "nobody remembers what is deployed" in said
+    assert "there is no record of what is deployed" in said
     assert refused(environment(2), "dev:unseen") == []
 
 
@@ -102,7 +102,7 @@ def test_an_account_that_does_not_answer_stops_it(deployed: Asking) -> None:
     deployed(AwsUnavailable("cannot read the parameters: AccessDenied"))
     (said,) = refused(environment(2))
     assert "AccessDenied" in said
-    assert "AWS_PROFILE in place of --profile" in said
+    assert "AWS_PROFILE instead of --profile" in said
     assert refused(environment(2), "dev:unseen") == []
 
 

@@ -30,7 +30,7 @@ DEV = str(ROOT / "environments" / "dev.yaml")
     ("arguments", "reason"),
     [
         ([EXTENDED, "--fault", "network-lost"], "slurmpod's own scripts must start Slurm"),
-        ([DEV, "--fault", "clock-skew", "--cloud-only"], "there have to be nodes"),
+        ([DEV, "--fault", "clock-skew", "--cloud-only"], "nodes are required"),
     ],
 )
 def test_faults_that_cannot_be_tried_are_refused_before_anything_starts(
@@ -50,7 +50,7 @@ def test_nodes_of_an_unknown_type_are_refused_before_anything_starts(
     parser = ArgumentParser()
     add_arguments(parser)
     assert run(parser.parse_args([str(newer), "--cloud-only"])) is ExitCode.FAILED
-    assert "nothing is known about ml.p9.48xlarge" in capsys.readouterr().err
+    assert "cannot be rehearsed: ml.p9.48xlarge" in capsys.readouterr().err
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_anything_starts(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_starts(tmp_p
     mine.write_text("mine")
     parser = ArgumentParser()
     add_arguments(parser)
-    with pytest.raises(WorkFailed, match="is no report of slurmpod's"):
+    with pytest.raises(WorkFailed, match="is not a slurmpod report"):
         run(parser.parse_args([DEV, "--report", str(mine)]))
     assert mine.read_text() == "mine"
 
@@ -72,7 +72,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_starts(tmp_p
         ),
         (
             [],
-            "--job needs a fault to drill it with: --fault NAME; faults for running jobs: worker-",
+            "--job needs a fault to inject: --fault NAME; faults for running jobs: worker-",
         ),
     ],
 )
@@ -86,7 +86,7 @@ def test_a_job_needs_a_fault_that_can_be_done_to_it(
 
 def test_what_is_for_a_job_needs_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["rehearse", DEV, "--", "--steps", "3"]) == ExitCode.FAILED
-    assert "name it with --job FOLDER" in capsys.readouterr().err
+    assert "need a job: --job FOLDER" in capsys.readouterr().err
 
 
 def test_mistakes_in_a_job_are_told_before_anything_starts(

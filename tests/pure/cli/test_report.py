@@ -37,7 +37,7 @@ def test_without_credentials_the_page_shows_what_is_planned(
     assert main.run(["report", file]) == ExitCode.OK
     assert "dev: what is planned" in Path("report.html").read_text()
     assert capsys.readouterr().err == (
-        "report.html shows what is planned; what is there is unknown: there are no credentials\n"
+        "report.html shows the plan; the current state is unknown: there are no credentials\n"
         "next: slurmpod preflight dev.yaml\n"
     )
     assert {each.name for each in Path().iterdir()} == {"dev.yaml", "report.html"}
@@ -57,11 +57,11 @@ def test_a_file_of_somebody_else_stays_as_it_is(
     Path("report.html").write_text("<html>mine</html>")
     assert main.run(["report", file]) == ExitCode.FAILED
     assert Path("report.html").read_text() == "<html>mine</html>"
-    assert "is no report of slurmpod's: choose another file" in capsys.readouterr().err
+    assert "is not a slurmpod report: choose another file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("out", "why"), [(".", ". is a folder: name a file"), ("no/such/a.html", "there is no folder")]
+    ("out", "why"), [(".", ". is a folder: name a file"), ("no/such/a.html", "does not exist")]
 )
 def test_what_cannot_be_written_is_told_before_any_work(
     out: str, why: str, file: str, capsys: pytest.CaptureFixture[str]

@@ -134,4 +134,4 @@ def test_a_configuration_that_is_not_there_is_refused(
     repository: Path, file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert adopt(repository, "--config_file", file, "train.py") == ExitCode.USAGE
-    assert f"{file}, which is no text file of this repository" in capsys.readouterr().err
+    assert f"{file}, which is not a text file of this repository" in capsys.readouterr().err

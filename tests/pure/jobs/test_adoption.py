@@ -260,9 +260,9 @@ def test_a_command_stands_for_a_script(
     ("options", "message"),
     [
         (("--script", "none.sh"), "none.sh is no script of this folder"),
-        (("--out", "{folder}/job"), "where nothing is written"),
+        (("--out", "{folder}/job"), "which is not changed"),
         (("--nodes", "99"), "a job of 99 nodes cannot run"),
-        (("--set", "CONFIG"), "'CONFIG' says no value"),
+        (("--set", "CONFIG"), "'CONFIG' has no value"),
         (("--partition", "none"), "there is no partition 'none'"),
     ],
 )

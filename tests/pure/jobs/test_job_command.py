@@ -27,8 +27,8 @@ def test_a_sound_script(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     file = str(folder / "good.sbatch")
     assert run(["job", "lint", file, "--env", str(folder / "dev.yaml")]) == ExitCode.OK
     assert capsys.readouterr().out == (
-        f"no training was recognised in {file}: whether it resumes after a node is replaced was "
-        "not judged\n1 script: no problems in the rest\n"
+        f"no training was recognized in {file}: whether it resumes after a node is replaced was "
+        "not checked\n1 script: no problems in the rest\n"
     )
 
 
@@ -91,9 +91,9 @@ def test_an_environment_in_place_of_a_script_is_named_so(
     files = [str(folder / name) for name in ("dev.yaml", "good.sbatch")]
     assert run(["job", "lint", *files]) == ExitCode.INVALID
     output = capsys.readouterr().out
-    assert f"{files[0]}:1:1: error: this is YAML, and no batch script [JOB-001]" in output
-    assert "  fix: give an environment with --env\n" in output
-    assert f"no training was recognised in {files[1]}:" in output
+    assert f"{files[0]}:1:1: error: this is YAML, not a batch script [JOB-001]" in output
+    assert "  fix: name an environment with --env\n" in output
+    assert f"no training was recognized in {files[1]}:" in output
 
 
 def test_warnings_are_passed(folder: Path) -> None:
@@ -119,7 +119,7 @@ def test_scripts_beside_the_batch_script_are_read(
     (folder / "run.sh").write_text("torchrun x.py\n")
     assert run(["job", "lint", str(file)]) == ExitCode.OK
     output = capsys.readouterr().out
-    assert output.startswith("no training was recognised")
+    assert output.startswith("no training was recognized")
     assert "[JOB-011]" in output
 
 

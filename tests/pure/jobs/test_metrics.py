@@ -154,8 +154,8 @@ class TestCommand:
             "2 seconds per step\n"
             "goodput 35.2%, with 0 seconds of pauses\n"
             "1 restart, 10 steps trained twice, 140 seconds lost\n"
-            "1.444 samples per second with all that\n"
-            "  life 1: step 1 to 30\n"
+            "1.444 samples per second overall\n"
+            "  run 1: step 1 to 30\n"
             "  life 2: step 21 to 40\n"
         )
         image = ElementTree.fromstring(Path(files[0]).read_text())  # noqa: S314  # our own
@@ -187,7 +187,7 @@ class TestCommand:
         (tmp_path / "log").write_text("hello\n")
         assert run(["job", "metrics", str(tmp_path / "log")]) == ExitCode.FAILED
         said = capsys.readouterr().err
-        assert "known are lines with 'step N loss X', and those of torchtitan, Megatron-LM" in said
+        assert "known formats: lines with 'step N loss X', and torchtitan, Megatron-LM" in said
         assert "disable_tqdm=False" in said
         assert run(["job", "metrics", str(tmp_path / "none")]) == ExitCode.FAILED
         assert "none cannot be read: No such file" in capsys.readouterr().err

@@ -147,16 +147,16 @@ class TestTokensAndMfu:
         assert run(["job", "metrics", str(tmp_path / "log"), "--accelerators", "8"]) == ExitCode.OK
         assert capsys.readouterr().out == (
             "step 20, loss 7.25 (lowest 7.25)\na log of torchtitan\n5.8e+04 tokens per second\n"
-            "7250 on each accelerator\nMFU 40.5%\n0 restarts\n  life 1: step 20 to 20\n"
+            "7250 per accelerator\nMFU 40.5%\n0 restarts\n  run 1: step 20 to 20\n"
         )
 
     @pytest.mark.parametrize(
         ("more", "message"),
         [
-            (("--sequence", "0"), "begin at 1"),
+            (("--sequence", "0"), "at least 1"),
             (("--model", "llama2-7b"), "give --sequence"),
-            (("--model", "x", "--sequence", "8"), "'x' is no model"),
-            (("--accelerator", "Z80"), "the peak of 'Z80' is not known"),
+            (("--model", "x", "--sequence", "8"), "'x' is not a known model"),
+            (("--accelerator", "Z80"), "the peak FLOPS of 'Z80' is not known"),
         ],
     )
     def test_a_mistake_is_told(

@@ -110,7 +110,7 @@ def test_a_plan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_does_not_fit_fails(capsys: pytest.CaptureFixture[str]) -> None:
     large = ["--model", "llama3.1-405b", "--sequence", "8192", "--nodes", "2"]
     assert run([*P5, *large, "--global-batch", "16"]) == ExitCode.FAILED
-    assert "Nothing fits. What needs the least" in capsys.readouterr().out
+    assert "Nothing fits. Closest first" in capsys.readouterr().out
     assert run([*P5, *large, "--global-batch", "7", "--json"]) == ExitCode.FAILED
     assert json.loads(capsys.readouterr().out)["meshes"] == []
 

@@ -306,10 +306,10 @@ class TestCommand:
         kept = [
             line
             for line in said
-            if line.endswith("was changed since it was rendered, and is kept as it is")
+            if line.endswith("was changed since it was rendered, and is not overwritten")
         ]
         assert kept == [
-            f"{tmp_path}/model.py was changed since it was rendered, and is kept as it is"
+            f"{tmp_path}/model.py was changed since it was rendered, and is not overwritten"
         ]
 
     def test_json(self, environment: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -340,7 +340,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["train-fsdp"], "there is no recipe 'train-fsdp'\n  fix: did you mean 'train-fsdp2'?"),
+            (["train-fsdp"], "unknown recipe 'train-fsdp'\n  fix: did you mean 'train-fsdp2'?"),
             (["train-fsdp2", "--group", "controller"], "there is no worker group 'controller'"),
             (["train-fsdp2", "--partition", "gpu"], "there is no partition 'gpu' (there are: cpu)"),
             (["train-fsdp2", "--nodes", "3"], "partition cpu gives one job 2\n  fix: ask for 1 to"),

@@ -233,7 +233,7 @@ class TestCommand:
         assert run(self.options("submit", tmp_path, **more)) == ExitCode.OK
         shown = capsys.readouterr()
         assert shown.out == "hello\n"
-        assert "job 12 is submitted\n[job 12: completed]\n" in shown.err
+        assert "submitted job 12\n[job 12: completed]\n" in shown.err
 
     def test_sbatch_is_given_the_arguments(
         self, shell: LocalShell, folder: Path, tmp_path: Path
@@ -305,7 +305,7 @@ class TestCommand:
         monkeypatch.setattr(Copier, "compare", lambda _: differing)
         assert run(self.options("submit", tmp_path)) == ExitCode.FAILED
         said = capsys.readouterr().err
-        assert "/fsx/x has other content in x.sbatch\nnothing was copied" in said
+        assert "/fsx/x has different content in x.sbatch\nnothing was copied" in said
         assert not (tmp_path / "submitted").exists()
 
     def test_ctrl_c_leaves_the_job_running(
@@ -322,7 +322,7 @@ class TestCommand:
         monkeypatch.setattr(time, "sleep", interrupted)
         assert run(self.options("logs", tmp_path)) == ExitCode.INTERRUPTED
         said = capsys.readouterr().err
-        assert "[job 12: running on a[1-2]]\njob 12 goes on\n" in said
+        assert "[job 12: running on a[1-2]]\njob 12 continues\n" in said
         assert said.endswith(f"slurmpod job logs {tmp_path}/dev.yaml 12 --follow\n")
         assert not (tmp_path / "cancelled").exists()
 
@@ -352,7 +352,7 @@ class TestCommand:
         monkeypatch.setattr(job_on_cluster, "submit", lambda *_: "12")
         assert run(self.options("submit", tmp_path)) == ExitCode.FAILED
         said = capsys.readouterr().err
-        assert "job 12 is submitted\njob 12 is an array (tasks 0-7%2)" in said
+        assert "submitted job 12\njob 12 is an array (tasks 0-7%2)" in said
         assert said.endswith(f"slurmpod job logs {tmp_path}/dev.yaml 12_0 --follow\n")
 
     def test_a_lost_connection_loses_nothing(
@@ -364,7 +364,7 @@ class TestCommand:
         assert run(self.options("logs", tmp_path)) == ExitCode.FAILED
         shown = capsys.readouterr()
         assert shown.out == "all of it\n"
-        assert shown.err.count("job 12 goes on, and is looked at again") == 2
+        assert shown.err.count("job 12 continues; reconnecting") == 2
 
     def test_logs_and_status_and_cancel(
         self, shell: LocalShell, tmp_path: Path, capsys: pytest.CaptureFixture[str]

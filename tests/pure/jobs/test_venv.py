@@ -139,9 +139,9 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["--index", "https://me:secret@host/simple"], "holds a secret"),
-            (["--index", "https://host/simple?token=secret"], "holds a secret"),
-            (["--index", "host/simple"], "'host/simple' is no address of an index"),
+            (["--index", "https://me:secret@host/simple"], "contains a secret"),
+            (["--index", "https://host/simple?token=secret"], "contains a secret"),
+            (["--index", "host/simple"], "'host/simple' is not the address of an index"),
             (["--mirror"], "there are no wheels to mirror"),
             (["--wheels", "WHEELS", "--index", "https://host"], "wheels come from the bucket"),
             (["--at", "/home/me/venv"], "/home/me/venv is on no file system that all"),
@@ -169,7 +169,7 @@ class TestCommand:
     ) -> None:
         file = str(ROOT / "environments/examples/closed-network.yaml")
         assert run(["job", "venv", file]) == ExitCode.USAGE
-        assert "reach no index (network.closed)" in capsys.readouterr().err
+        assert "cannot reach a package index (network.closed)" in capsys.readouterr().err
         assert run(["job", "venv", file, "--index", "https://mirror.internal"]) == ExitCode.OK
 
     def test_a_cluster_without_scripts_has_no_bucket_for_wheels(

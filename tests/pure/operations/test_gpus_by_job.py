@@ -83,7 +83,7 @@ def test_only_what_squeue_confirms_counts(environment: Resolved, forged: str) ->
 
 def test_nothing_held_is_said(environment: Resolved) -> None:
     assert (
-        line(screen(status(environment, held="all\n")), "allocated")
+        line(screen(status(environment, held="all\n")), "not allocated")
         == "GPUs not allocated to any job"
     )
 

@@ -51,12 +51,12 @@ def test_status_has_one_line() -> None:
     found = read_summary(json.dumps(summary(state())))
     assert found is not None
     assert checks_line(found).plain == (
-        "2 nodes checked, 0 under way, last look 2026-11-18 11:06 UTC; bad: ip-1; "
-        "bad again and again: ip-1 (2 times)"
+        "2 nodes checked, 0 under way, last round 2026-11-18 11:06 UTC; failed: ip-1; "
+        "failed repeatedly: ip-1 (2 times)"
     )
     troubled = read_summary(json.dumps(summary(state("Invalid account"))))
     assert troubled is not None
-    assert checks_line(troubled).plain.endswith("; no check can begin: Invalid account")
+    assert checks_line(troubled).plain.endswith("; checks cannot start: Invalid account")
 
 
 @pytest.mark.parametrize("said", ["", "bash: python3: not found", "[]", '{"at": 1}', '{"at": "x"}'])
@@ -78,14 +78,14 @@ def test_the_history_of_a_node_is_a_line_for_each_check(
     for name, results in found.items():
         say_history(name, results)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "ip-1: 2 checks, bad 2 times"
+    assert lines[0] == "ip-1: 2 checks, failed 2 times"
     assert lines[1] == (
         "  2026-11-18 11:06 UTC  i-1  alone  "
         "BAD: /scratch cannot be used: Input/output error; scratch read MiB/s 812.5"
     )
-    assert lines[3] == "ip-2: 2 checks, bad 0 times"
+    assert lines[3] == "ip-2: 2 checks, failed 0 times"
     assert lines[5].endswith("i-1  with ip-1  pair MiB/s 3000")
-    assert lines[6] == "ip-9: 0 checks, bad 0 times"
+    assert lines[6] == "ip-9: 0 checks, failed 0 times"
 
 
 def test_a_ring_is_named_by_its_size(capsys: pytest.CaptureFixture[str]) -> None:

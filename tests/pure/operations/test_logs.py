@@ -208,7 +208,7 @@ def test_an_archive_that_is_there_is_kept(
     archive = command.folder / "case.tar.gz"
     archive.write_text("mine")
     assert command("--export", str(archive)) == ExitCode.USAGE
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert archive.read_text() == "mine"
 
 
@@ -229,9 +229,9 @@ def test_of_an_archive_that_is_cut_off_nothing_is_left(
     [
         (("--since", "yesterday"), "write 30m, 2h, 3d"),
         (("--since", "1h", "--until", "2h"), "is not before --until"),
-        (("--job", "x;y"), "a job has a number"),
-        (("--export", "case.zip"), "has to end with .tar.gz"),
-        (("--export", "/nowhere/case.tar.gz"), "there is no folder /nowhere"),
+        (("--job", "x;y"), "write a job number"),
+        (("--export", "case.zip"), "must end with .tar.gz"),
+        (("--export", "/nowhere/case.tar.gz"), "the folder /nowhere does not exist"),
         (("--group", "nope"), "has no group 'nope'"),
     ],
 )

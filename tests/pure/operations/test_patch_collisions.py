@@ -122,7 +122,7 @@ def test_without_a_cluster_plan_says_what_would_tell(
     assert run(["plan", str(file)]) == ExitCode.OK
     shown = capsys.readouterr().out
     assert "  workers (WhenIdle): all nodes stop taking jobs for up to 24 hours" in shown
-    assert shown.endswith(f"not asked here; this tells: slurmpod plan {file} --deployed\n")
+    assert shown.endswith(f"would outlast it: slurmpod plan {file} --deployed\n")
     file.write_text(SOUND)
     assert run(["plan", str(file)]) == ExitCode.OK
     assert "Automatic patches" not in capsys.readouterr().out

@@ -204,7 +204,7 @@ class TestManyNodes:
         assert cluster.asked["list_cluster_nodes"] == self.COUNT // 100 + 1
         assert cluster.asked["session"] == 1
         assert sum(cluster.asked.values()) - cluster.asked["list_cluster_nodes"] <= 10
-        assert "4901 allocated, 99 idle, 1 without slurmd" in line(page, "allocated, ")
+        assert "4901 allocated, 99 idle, 1 no slurmd (by design)" in line(page, "allocated, ")
         assert len(page) < SCREEN_LINES
 
     def test_take_work_in_proportion_to_their_number(self, resolved: Resolved) -> None:
