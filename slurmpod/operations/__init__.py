@@ -1,1 +1,1 @@
-"""Day-2 operations: look at what is deployed, plan, and then do."""
+"""Day-2 operations: read the deployed state, plan changes, and carry them out."""

@@ -1,7 +1,7 @@
-"""Taking back what earlier deployments left: the plan, and then the doing.
+"""Adopting retained resources of earlier deployments: the plan, and carrying it out.
 
-CloudFormation imports keep a resource in our hands and come first. It cannot import FSx file
-systems; those an environment takes back by naming them.
+CloudFormation imports put a resource back into a stack and come first. They do not support FSx file
+systems; an environment adopts those by their ids.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from slurmpod.resolve.stacks import all_stack_names
 
 @dataclass(frozen=True)
 class Adoption:
-    """The plan of what is taken back, and how.
+    """The plan of an adoption.
 
-    `failed` stacks are cleared away first; `lines` are for the user to write; `others` stay where
-    they are.
+    `failed` stacks are deleted first; `lines` are for the user to add to the file; `others` are not
+    adopted.
     """
 
     resources: tuple[Leftover, ...]
@@ -32,17 +32,17 @@ class Adoption:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing is left at all."""
+        """Return whether no resources are left at all."""
         return not (self.resources or self.failed or self.lines or self.others)
 
     @property
     def is_work(self) -> bool:
-        """Return whether there is something that we can do."""
+        """Return whether slurmpod can do something."""
         return bool(self.resources or self.failed)
 
 
 def plan_adoption(inventory: AccountInventory, former: str, environment: Environment) -> Adoption:
-    """Return what `environment` can take back of what `former` left. Nothing changes.
+    """Return the resources of `former` that `environment` can adopt. Changes nothing.
 
     Raises:
         AwsUnavailable: AWS does not answer.
@@ -60,14 +60,14 @@ def plan_adoption(inventory: AccountInventory, former: str, environment: Environ
 def adopt(
     inventory: AccountInventory, imports: Imports, former: str, environment: Environment
 ) -> Adoption:
-    """Take back what CloudFormation can import; return what was taken.
+    """Import the resources that CloudFormation supports; return them.
 
-    Every import is prepared before the first is done, so that a refusal changes nothing but failed
-    stacks, which are gone then. Doing it again goes on where it ended.
+    Every import is prepared before the first is executed, so that a rejection only changes failed
+    stacks, which are deleted. A repeated call continues the work.
 
     Raises:
         AwsUnavailable: AWS does not answer.
-        ImportRefused: CloudFormation refuses; the text has all reasons.
+        ImportRefused: CloudFormation rejected imports; the text has all reasons.
     """
     for stack in plan_adoption(inventory, former, environment).failed:
         imports.clear(stack)
@@ -88,9 +88,9 @@ def adopt(
 def _in_the_way(
     failed: Sequence[StackRecord], resources: Sequence[Leftover], former: str, environment: str
 ) -> Iterator[StackRecord]:
-    """Yield the failed stacks that hold something to be taken, or the name of a taker.
+    """Yield the failed stacks that have resources to adopt, or the name of an adopting stack.
 
-    A stack whose creation failed is the CDK's own matter: it clears it away when it deploys.
+    A stack whose creation failed is left to the CDK, which deletes it when it deploys.
     """
     takers = dict(zip(all_stack_names(former), all_stack_names(environment), strict=True))
     names = {name for each in resources for name in (each.stack.name, takers[each.stack.name])}
@@ -153,18 +153,17 @@ def _lines(left: Leftovers, former: str, environment: Environment) -> Iterator[E
 
 KNOWN_WARNING = {
     "rule": "EXN-009",
-    "reason": "the file system lies in the VPC of this environment",
+    "reason": "the file system is in the VPC of this environment",
 }
-"""What a warning about existing file systems beside a network of ours is answered with."""
+"""Accepts a warning about existing file systems with a slurmpod network."""
 
 
 @dataclass(frozen=True)
 class ExistingLines:
-    """The lines to write for one file system.
+    """The lines to add for one file system.
 
-    `place` is the section that the lines replace, empty where the environment has none of the
-    name. `suppress` is for a warning that the rules would give without need; `warning` says what
-    else has to be seen to.
+    `place` is the section that the lines replace, empty if the environment has no section with this
+    name. `suppress` accepts a false warning of the rules; `warning` is another thing to check.
     """
 
     file_system: HeldFileSystem
@@ -181,7 +180,7 @@ def existing_lines(
     *,
     is_in_our_network: bool,
 ) -> ExistingLines | None:
-    """Return what to write for a file system of `former`; None if it is written already."""
+    """Return the lines to add for a file system of `former`; None if the file has them."""
     storage = environment.storage
     all_lustre = (storage.lustre, *storage.additional_lustre)
     written = [each.existing for each in (*all_lustre, storage.openzfs) if each and each.existing]
@@ -197,7 +196,7 @@ def existing_lines(
 
 
 _WARNING = (
-    "no stack of the environment holds its VPC: describe that under network.existing, or connect "
+    "no stack of the environment has its VPC: describe it under network.existing, or connect "
     "the two"
 )
 

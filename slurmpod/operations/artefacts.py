@@ -1,7 +1,7 @@
-"""Packages that an environment names, copied from where they are published into its own bucket.
+"""Packages of an environment, copied from their publishers to its bucket.
 
-Nodes take them from there: in a closed network they can take them from nowhere else. All of them
-are fetched and checked before the first is uploaded.
+Nodes fetch them from the bucket, their only source in a closed network. All packages are
+downloaded and verified before the first is uploaded.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ TIMEOUT_SECONDS = 60
 
 
 class NotMirrored(WorkFailed):
-    """Nothing was uploaded; the text says why, artefact by artefact."""
+    """Nothing was uploaded; the text has the reason for each package."""
 
 
 @dataclass(frozen=True)
 class Mirrored:
-    """An artefact, its key in the bucket, and whether it is there."""
+    """A package, its key in the bucket, and whether it is there."""
 
     artefact: Artefact
     key: str
@@ -38,7 +38,7 @@ class Mirrored:
 
 
 def mirrored(bucket: Bucket, resolved: Resolved) -> tuple[Mirrored, ...]:
-    """Return all artefacts of an environment and whether its bucket has them: AwsUnavailable."""
+    """Return all packages of an environment, and whether its bucket has them: AwsUnavailable."""
     keys = [
         (each, artefact_key(each, resolved)) for each in resolved.environment.lifecycle.artefacts
     ]
@@ -46,11 +46,11 @@ def mirrored(bucket: Bucket, resolved: Resolved) -> tuple[Mirrored, ...]:
 
 
 def mirror(bucket: Bucket, missing: Sequence[Mirrored], tell: Callable[[str], None]) -> None:
-    """Fetch and check what is missing, then put it into the bucket.
+    """Download and verify missing packages, then upload them.
 
     Raises:
-        NotMirrored: Something cannot be fetched, or is not what the environment pins.
-        AwsUnavailable: The bucket does not take it; a repetition goes on from there.
+        NotMirrored: A download failed, or is not what the environment pins.
+        AwsUnavailable: An upload failed; a repeated call continues the work.
     """
     with tempfile.TemporaryDirectory(prefix="slurmpod-artefacts-") as folder:
         files = {each.key: Path(folder) / each.artefact.sha256 for each in missing}
@@ -72,12 +72,12 @@ def _upload(
 
 
 def title(artefact: Artefact) -> str:
-    """Return what people call it."""
+    """Return the display name of a package."""
     return f"{artefact.name} ({artefact.architecture})"
 
 
 def _fetch(artefact: Artefact, file: Path, tell: Callable[[str], None]) -> str:
-    """Fetch one and return what is wrong with it, or nothing."""
+    """Download one package and return the problem, or an empty text."""
     tell(f"{title(artefact)}: from {artefact.url}")
     try:
         with (
@@ -94,5 +94,5 @@ def _fetch(artefact: Artefact, file: Path, tell: Callable[[str], None]) -> str:
         return ""
     return (
         f"{title(artefact)}: {artefact.url} has the SHA-256\n  {found}, the environment says\n"
-        f"  {artefact.sha256}: find out who changed it before you write the new one down"
+        f"  {artefact.sha256}: find out who changed it before you update it"
     )

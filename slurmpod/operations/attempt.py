@@ -1,4 +1,4 @@
-"""Things that are looked at side by side, and may each not be there to be read."""
+"""Reads that run side by side and may each fail."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Unavailable:
-    """What stands in the place of a thing that could not be read: why."""
+    """The reason in place of a value that could not be read."""
 
     why: str
 
 
 def read(ask: Callable[[], T]) -> T | Unavailable:
-    """Return what `ask` returns, or why it could not."""
+    """Return the result of `ask`, or the reason for its failure."""
     try:
         return ask()
     except WorkFailed as failure:
@@ -30,12 +30,12 @@ def read(ask: Callable[[], T]) -> T | Unavailable:
 
 
 def read_from(work: Future[T]) -> T | Unavailable:
-    """Return what comes of work that goes on at the same time, or why nothing does."""
+    """Return the result of background work, or the reason for its failure."""
     return read(work.result)
 
 
 def plain(found: Any) -> Any:
-    """Return what was found as plain data; what could not be read is `{"unread": why}`."""
+    """Return the result as plain data; a failed read is `{"unread": why}`."""
     if isinstance(found, Unavailable):
         return {"unread": found.why}
     if dataclasses.is_dataclass(found):

@@ -1,4 +1,4 @@
-"""Training plans for the groups of an environment: what to search for, and what comes of it. Pure.
+"""Training plans for the groups of an environment: searches, and their results. Pure.
 
 Sources: SageMaker developer guide, "Training plans extension" (by how many days), "Training plans
 utilization for SageMaker training jobs" (what happens before the end), "View training plan details"
@@ -22,13 +22,13 @@ WEEK_DAYS, MOST_DAYS = 7, 182
 MINUTES_BEFORE_THE_END = 30
 
 AT_THE_END = (
-    f"{MINUTES_BEFORE_THE_END} minutes before its end AWS begins to take the nodes away, with the "
-    "jobs there"
+    f"AWS begins to reclaim the nodes, with their running jobs, {MINUTES_BEFORE_THE_END} minutes "
+    "before the end"
 )
 
 
 def type_of_plan(group: ResolvedGroup) -> str:
-    """Return the type to reserve; raises AwsUnavailable for what no plan can have."""
+    """Return the instance type to reserve; raises AwsUnavailable if no plan can have it."""
     kinds = group.instance_types
     if len(kinds) != 1:
         raise AwsUnavailable(f"{group.name} names {len(kinds)} types; a training plan has one")
@@ -39,20 +39,22 @@ def type_of_plan(group: ResolvedGroup) -> str:
 
 
 def servers_of(kind: str, nodes: int) -> Mapping[str, int]:
-    """Return the UltraServers that have a type, and how many of each have exactly so many nodes.
+    """Return the UltraServers with a type, and how many of each have exactly this many nodes.
 
-    There are none of most types. Raises AwsUnavailable for a number that none of them make up.
+    Most types have none. Raises AwsUnavailable for a number of nodes that they cannot make up.
     """
     sizes = ULTRASERVERS.get(kind, {})
     fitting = {name: nodes // size for name, size in sizes.items() if nodes % size == 0}
     if sizes and not fitting:
         whole = " or ".join(f"{size} ({name})" for name, size in sizes.items())
-        raise AwsUnavailable(f"{kind} is sold in UltraServers of {whole} nodes; {nodes} are wanted")
+        raise AwsUnavailable(
+            f"{kind} is sold in UltraServers of {whole} nodes, which cannot make up {nodes}"
+        )
     return fitting
 
 
 def why_not_so_many_days(days: int) -> str:
-    """Return why a plan cannot be extended by so many days; empty where it can."""
+    """Return why a plan cannot be extended by this many days; empty if it can."""
     if days <= MOST_SINGLE_DAYS or (days % WEEK_DAYS == 0 and days <= MOST_DAYS):
         return ""
     return (
@@ -62,7 +64,7 @@ def why_not_so_many_days(days: int) -> str:
 
 
 def plan_named(plans: Sequence[Plan], resolved: Resolved, name: str) -> Plan:
-    """Return the plan of a name, or of the group of this name; raises AwsUnavailable."""
+    """Return the plan with this name, or of this group; raises AwsUnavailable."""
     arns = {group.name: group.settings.training_plan_arn for group in resolved.groups}
     wanted = arns.get(name)
     for plan in plans:
@@ -74,12 +76,12 @@ def plan_named(plans: Sequence[Plan], resolved: Resolved, name: str) -> Plan:
 
 
 def offer_of(offers: Sequence[Offer], id_: str) -> Offer:
-    """Return an offer by its id; raises AwsUnavailable once it is gone."""
+    """Return an offer by id; raises AwsUnavailable if it is gone."""
     for offer in offers:
         if offer.id == id_:
             return offer
     raise AwsUnavailable(
-        f"{id_} is not offered, or not any more: search again, with the same nodes and dates"
+        f"{id_} is not offered (any more): search again, with the same nodes and dates"
     )
 
 
@@ -91,7 +93,7 @@ def groups_of(plan: Plan, resolved: Resolved) -> tuple[str, ...]:
 
 
 def remaining(plan: Plan, now: datetime) -> str:
-    """Return how long a plan holds from now on, in words."""
+    """Return the remaining time of a plan, in words."""
     if plan.starts and plan.starts > now:
         return f"begins in {_days(plan.starts, now)}"
     if plan.ends is None:
@@ -100,7 +102,7 @@ def remaining(plan: Plan, now: datetime) -> str:
 
 
 def notes_on(offer: Offer, group: ResolvedGroup, zone_name: str) -> Iterator[str]:
-    """Yield what speaks against an offer for a group."""
+    """Yield drawbacks of an offer for a group."""
     zones = sorted({part.zone for part in offer.parts})
     if zone_name and zones != [zone_name]:
         yield f"not in the zone of {group.name} ({zone_name})"
@@ -109,7 +111,7 @@ def notes_on(offer: Offer, group: ResolvedGroup, zone_name: str) -> Iterator[str
 
 
 def is_sum(typed: str, amount: Decimal) -> bool:
-    """Return whether a text is this sum, with or without separators of thousands."""
+    """Return whether a text is this amount, with or without thousands separators."""
     try:
         return Decimal(typed.strip().replace(",", "")) == amount
     except InvalidOperation:
@@ -117,7 +119,7 @@ def is_sum(typed: str, amount: Decimal) -> bool:
 
 
 def moment_text(moment: datetime | None) -> str:
-    """Return a moment as people read it."""
+    """Return a time for people."""
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}" if moment else "?"
 
 

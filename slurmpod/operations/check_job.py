@@ -1,9 +1,9 @@
-"""One small job on a live cluster, to see that it takes jobs; it does not wait behind others.
+"""A small test job on a live cluster, which does not wait behind other jobs.
 
-It runs as `ubuntu`, who is on every node of HyperPod, from where users work. It is a batch job, and
-its state is asked for until it has ended: scripts may just have made slurmctld start anew, and an
-srun that waits for resources meanwhile may wait for good (docs/slurm.md). It is submitted when the
-first node is there: Slurm would give it one of state CLOUD that may never come.
+It runs as `ubuntu`, who exists on every HyperPod node, from a login node or controller. It is a
+batch job whose state is polled until it ends: scripts may just have restarted slurmctld, and an
+srun that waits for resources meanwhile may hang forever (docs/slurm.md). It is submitted when the
+first node is there: Slurm would schedule it on a CLOUD node that may never come.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from slurmpod.resolve import Resolved, session_target
 
 MARK = "slurmpod-job"
 WAIT_SECONDS = 180
-"""How long it may wait for a node: those that have just joined take a while to be listed."""
+"""How long it may wait for a node: new nodes take a while to be listed."""
 
 MOST_SECONDS = 600
 
@@ -61,7 +61,7 @@ tell 1 "job $job is ${{1:-unknown}} after $waited s: ${{3:-slurmctld does not an
 
 @dataclass(frozen=True)
 class CheckedJob:
-    """How the job went: `detail` is the node on which it ran, or why it did not."""
+    """The outcome of the job: `detail` is its node, or why it did not run."""
 
     succeeded: bool
     detail: str
@@ -70,9 +70,9 @@ class CheckedJob:
 def run_check_job(
     nodes: ClusterView, resolved: Resolved, sessions: NodeSessions, group_name: str = ""
 ) -> CheckedJob | None:
-    """Run the job in the partition of a group of workers, or in the largest; None without workers.
+    """Run the job in the partition of a worker group, or in the largest; None without workers.
 
-    Where nodes are all taken, jobs of others show that the cluster works. Raises AwsUnavailable.
+    If all nodes are busy, other running jobs count as success. Raises AwsUnavailable.
     """
     groups = resolved.groups_with(Role.WORKER)
     named = [each for each in groups if each.name == group_name]
@@ -93,7 +93,7 @@ def run_check_job(
 
 
 def read_result(output: str) -> CheckedJob:
-    """Read how the job went in what its session printed."""
+    """Read the job's outcome from the output of its session."""
     for line in output.splitlines():
         mark, _, rest = line.partition(" ")
         if mark == MARK:
@@ -101,7 +101,7 @@ def read_result(output: str) -> CheckedJob:
             if status == "0":
                 return CheckedJob(True, f"a job ran on {' '.join(said)}")
             if running != "0":
-                return CheckedJob(True, f"no node is free; jobs that run: {running}")
+                return CheckedJob(True, f"no node is free; running jobs: {running}")
             return CheckedJob(False, " ".join(said))
     lines = [line for line in output.splitlines() if line.strip()] or ["nothing"]
     return CheckedJob(False, "; ".join(lines[-3:]))

@@ -1,4 +1,4 @@
-"""Jobs on a cluster: submitted, seen from time to time, and what is new since the last time."""
+"""Jobs on a cluster: submitting them, and polling for changes."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ UNFINISHED = frozenset(
 """States of Slurm in which a job has not ended (squeue(1), JOB STATE CODES)."""
 
 MOST_BYTES = 100_000
-"""What one look takes of a log; the rest comes with the next one."""
+"""The most bytes of a log per look; the rest comes with the next one."""
 
 TASKS_SHOWN = 5
 LOG, NODES = "slurmpod-log", "slurmpod-nodes"
 
 
 class UnknownJob(WorkFailed):
-    """Slurm does not know a job: there was none, or it is over for so long that it is forgotten."""
+    """Slurm does not know a job: it never existed, or ended too long ago."""
 
 
 class WholeArray(WorkFailed):
-    """An array: each of its tasks has a state and a log of its own; `task` is one of them."""
+    """The job is an array: each task has its own state and log; `task` is one of them."""
 
     def __init__(self, job: str, tasks: Sequence[str]) -> None:
         self.task = f"{job}_{re.split('[^0-9]', tasks[0])[0]}"
@@ -44,7 +44,7 @@ class WholeArray(WorkFailed):
 
 @dataclass(frozen=True)
 class Sight:
-    """What is seen of a job at one time; `log` is what it wrote from `offset` on."""
+    """The state of a job at one time; `log` is its output from `offset` on."""
 
     job: str
     state: str
@@ -59,43 +59,43 @@ class Sight:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing comes after this."""
+        """Whether no more changes can follow."""
         return self.state not in UNFINISHED
 
     @property
     def end(self) -> int:
-        """Up to where the log has been read."""
+        """How far the log has been read."""
         return self.offset + len(self.log)
 
     @property
     def is_read(self) -> bool:
-        """Whether the log has been read up to where it ended at this time."""
+        """Whether the log has been read to its end at this time."""
         return len(self.log) < MOST_BYTES
 
 
 def submit(
     shell: NodeShell, job: JobFolder, arguments: Sequence[str], variables: Mapping[str, str]
 ) -> str:
-    """Submit a job with these variables; return its id, of an array that of the job after it."""
+    """Submit a job with these variables; return its id, or that of its after job for an array."""
     starter = ["sbatch", "--parsable"] if job.starter == job.script else ["bash"]
     set_first = "".join(f"{name}={shlex.quote(value)} " for name, value in variables.items())
     command = shlex.join([*starter, f"{job.place}/{job.starter}", *arguments])
     said = shell.run(f"cd {shlex.quote(job.place)} && {recorded(f'{set_first}{command}', job)}")
     numbers = re.findall(r"\b[0-9]+\b", said)
     if not numbers:
-        raise CommandFailed(f"sbatch did not tell the job's number: {said.strip()}")
+        raise CommandFailed(f"sbatch printed no job number: {said.strip()}")
     return str(numbers[-1])
 
 
 def look(shell: NodeShell, job: str, before: Sight | None = None) -> Sight:
-    """Look at a job, and at what it wrote since `before`; raises UnknownJob and WholeArray."""
+    """Look at a job, and its output since `before`; raises UnknownJob and WholeArray."""
     read, nodes = (before.end, before.nodes) if before else (0, "")
     try:
         said = shell.run(_look_script(job, read, nodes))
     except CommandFailed as error:
         raise UnknownJob(
             f"Slurm does not know job {job} ({error}): it forgets jobs some minutes after their"
-            " end; what one wrote stays in its folder"
+            " end; its output stays in its folder"
         ) from None
     shown, _, rest = said.partition(f"{LOG} ")
     offset, _, rest = rest.partition("\n")
@@ -116,7 +116,7 @@ def look(shell: NodeShell, job: str, before: Sight | None = None) -> Sight:
 
 
 def _line(shown: str, job: str) -> str:
-    """Return the line in which Slurm shows a job, of one with several parts that of the first."""
+    """Return Slurm's line for a job; for a job with components, the first one's."""
     lines = [line for line in shown.splitlines() if line.startswith("JobId=")]
     if tasks := [value_of(each, "ArrayTaskId") for each in lines
                  if value_of(each, "ArrayJobId") == job]:  # fmt: skip
@@ -125,14 +125,14 @@ def _line(shown: str, job: str) -> str:
 
 
 def _bad_nodes(listed: str) -> Iterator[str]:
-    """Yield the nodes on which no job goes on, or that do not answer, as people read them."""
+    """Yield nodes that accept no more jobs or do not answer, as text."""
     for node in read_sinfo(listed).values():
         if not (node.takes_jobs and node.answers):
             yield f"{node.name} {node.word} {node.reason}".rstrip()
 
 
 def _look_script(job: str, read: int, nodes: str) -> str:
-    """Return what shows a job and its log from where it has been read, or anew if it is shorter."""
+    """Return the script that prints a job and its log, from `read` or from 0 if it is shorter."""
     states = f"{sinfo()} --nodes={shlex.quote(nodes)}"
     return (
         f"shown=$(scontrol --oneliner show job {shlex.quote(job)}) ||"
@@ -147,11 +147,11 @@ def _look_script(job: str, read: int, nodes: str) -> str:
 
 
 def news(before: Sight | None, now: Sight) -> Iterator[str]:
-    """Yield what has happened to a job between two looks, but for its log."""
+    """Yield the changes of a job between two looks, except for its log."""
     if before and now.restarts > before.restarts:
         yield f"restart {now.restarts} of the job"
     if before and now.offset < before.end:
-        yield "its log was emptied, and begins anew"
+        yield "its log was truncated, and is read from the start"
     if before is None or (before.state, before.nodes) != (now.state, now.nodes):
         where = f" on {now.nodes}" if now.nodes and not now.has_ended else ""
         why = f" ({now.reason})" if now.state == "PENDING" and now.reason != "None" else ""
@@ -163,7 +163,7 @@ def news(before: Sight | None, now: Sight) -> Iterator[str]:
 
 
 def queue(shell: NodeShell, job: str | None) -> list[dict[str, str]]:
-    """Return the jobs that Slurm knows, or one of them, each with what squeue shows."""
+    """Return the jobs that Slurm knows, or one of them, with squeue's fields."""
     which = [f"--jobs={shlex.quote(job)}", "--states=all"] if job else []
     return [
         {
@@ -180,5 +180,5 @@ def queue(shell: NodeShell, job: str | None) -> list[dict[str, str]]:
 
 
 def cancel(shell: NodeShell, job: str) -> None:
-    """End a job; raises CommandFailed."""
+    """Cancel a job; raises CommandFailed."""
     shell.run(f"scancel {shlex.quote(job)}")

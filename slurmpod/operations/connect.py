@@ -1,4 +1,4 @@
-"""Sessions on nodes of a deployed cluster: those of people, and commands of ours through one."""
+"""Sessions on nodes of a deployed cluster: interactive ones, and single commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from slurmpod.resolve import Resolved, session_names, session_target
 
 
 def usual_group(resolved: Resolved) -> str:
-    """Return the group where users work, or the controller's where there is none."""
+    """Return the login group, or the controller's if there is none."""
     groups = (*resolved.access.session_groups, *_names_of_controllers(resolved))
     return groups[0]
 
@@ -25,12 +25,12 @@ def usual_group(resolved: Resolved) -> str:
 def session_request(
     nodes: ClusterView, resolved: Resolved, group: str, number: int
 ) -> SessionRequest:
-    """Return the session of people on the node of a group; nodes count from 1.
+    """Return the session request for a node of a group; nodes count from 1.
 
-    It needs no more of AWS than the policy for users allows.
+    Needs only the AWS permissions of the policy for users.
 
     Raises:
-        AwsUnavailable: AWS cannot be asked, or the group has no such node in service.
+        AwsUnavailable: AWS does not answer, or the group has no such node in service.
     """
     instances = nodes.running(resolved.name, group)
     if not 1 <= number <= len(instances):
@@ -42,7 +42,7 @@ def session_request(
 
 
 def aws_command(region: str, request: SessionRequest) -> list[str]:
-    """Return the command of the AWS CLI that opens the session of a shell, for people to copy."""
+    """Return the AWS CLI command that opens a shell session, to copy and paste."""
     document = ["--document-name", request.document] if request.document else []
     return [
         *("aws", "ssm", "start-session", "--region", region, "--target", request.target),
@@ -61,15 +61,15 @@ CHUNK = 65_536
 
 
 def command_session(target: str, command: str) -> SessionRequest:
-    """Return the session in which a shell on the node `target` runs `command`."""
+    """Return the session request that runs `command` in a shell on the node `target`."""
     return SessionRequest(target, DOCUMENT, command)
 
 
 class NodeSessions:
-    """Sessions that go on side by side, and can all be ended at once.
+    """Parallel sessions that can all be ended at once.
 
-    The plugin of Session Manager wants a terminal even where nobody types, so it gets one of its
-    own; it tells no exit status, so what a command prints has to say how it went.
+    Session Manager's plugin needs a terminal even without input, so each session gets its own. It
+    does not report the exit code, so a command has to print it.
     """
 
     def __init__(self, clients: AwsClients) -> None:
@@ -79,12 +79,12 @@ class NodeSessions:
         self._ended = False
 
     def output(self, request: SessionRequest, patience_seconds: float | None = None) -> str:
-        """Open a session and return what was printed in it, once it has ended.
+        """Open a session and return its output once it has ended.
 
-        It is ended once the patience is over. Returns nothing after `end`.
+        It is ended when the time is up. Returns an empty text after `end`.
 
         Raises:
-            AwsUnavailable: No session begins.
+            AwsUnavailable: The session could not be started.
         """
         if self._ended:
             return ""
@@ -100,7 +100,7 @@ class NodeSessions:
         return printed.decode(errors="replace").replace("\r\n", "\n")
 
     def end(self) -> None:
-        """End all sessions, and with them what runs in them on the nodes; begin no others."""
+        """End all sessions and their commands on the nodes; start no more."""
         with self._lock:
             self._ended = True
             for session in self._open:
@@ -110,7 +110,7 @@ class NodeSessions:
     def _among_those_open(self, session: OpenSession) -> Iterator[None]:
         with self._lock:
             self._open.add(session)
-            if self._ended:  # while it began
+            if self._ended:  # while it was starting
                 session.end()
         try:
             yield
@@ -132,7 +132,7 @@ def _ended_after(seconds: float | None, session: OpenSession) -> Iterator[None]:
 
 def _read_all(screen: int) -> bytes:
     printed = b""
-    with suppress(OSError):  # a terminal that everybody has closed
+    with suppress(OSError):  # both ends of the terminal are closed
         while chunk := os.read(screen, CHUNK):
             printed += chunk
     return printed

@@ -1,4 +1,4 @@
-"""Node-hours by account, user and partition from Slurm's records, and what they cost."""
+"""Node-hours by account, user and partition from Slurm's records, and their cost."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ SECONDS = 60
 _SUM = """'NF != 9 { print; next }
 $6 > 0 { k = $2 "|" $3 "|" $4; n[k] += !seen[k, $1]++; s[k] += $5 * $6 }
 END { for (k in n) printf "%s|%d|%.0f\\n", k, n[k], s[k] }'"""
-"""Adds up nodes times seconds, so that few lines leave the node; other lines stay as they are.
+"""Adds up nodes times seconds, so that the node sends few lines; other lines are unchanged.
 
-A job that was requeued has a record for each of its runs, and counts once.
+A requeued job has a record for each of its runs, and counts once.
 """
 
 
 @dataclass(frozen=True)
 class Use:
-    """Jobs that ran, and the hours that nodes were theirs; `usd` is None where a price is unknown.
+    """Jobs and their node-hours; `usd` is None if a price is unknown.
 
-    What a `by` leaves out is empty: account, user or partition.
+    The fields that `by` does not group by are empty: account, user or partition.
     """
 
     account: str
@@ -54,9 +54,9 @@ NO_GOODPUT = Goodput({}, 0.0)
 
 @dataclass(frozen=True)
 class Bill:
-    """The use of a cluster within a time, beside the hours that its workers were there.
+    """The use of a cluster in a period, and the hours of its workers.
 
-    `idle` are the workers that no job has now, `goodput` is how the hours of jobs ended.
+    `idle` are the workers without jobs now, `goodput` is the outcome of the job hours.
     """
 
     since: datetime
@@ -68,7 +68,7 @@ class Bill:
 
     @property
     def idle_share(self) -> float | None:
-        """The share of the workers' hours in which no job had them; None without workers."""
+        """The share of worker hours without jobs; None without workers."""
         if not self.worker_hours:
             return None
         used = sum(use.node_hours for use in self.uses)
@@ -79,15 +79,15 @@ _TOLD = "printf '%s\\n' \"$records\" | awk -F'|'"
 
 
 def use_command(since: datetime, until: datetime) -> str:
-    """Return what a controller's shell has to do to tell of use and idle nodes; it only reads."""
+    """Return the script that prints use and idle nodes on a controller; read-only."""
     asked = goodput_questions(since, until)
     return as_root(f"{asked}{question(USED, f'{_TOLD} {_SUM}')}{question(IDLE, idle_command())}")
 
 
 def goodput_questions(since: datetime, until: datetime) -> str:
-    """Return the lines of a script of root's that tell how runs ended, which `read_goodput` reads.
+    """Return the script lines for root that print the outcome of runs, for `read_goodput`.
 
-    They leave the records of that time in the variable `records`.
+    They leave the records of the period in the variable `records`.
     """
     when = "+%Y-%m-%dT%H:%M:%S"
     begin, end = (f"$(date -d @{int(each.timestamp())} {when})" for each in (since, until))
@@ -100,7 +100,7 @@ def goodput_questions(since: datetime, until: datetime) -> str:
 
 
 def read_uses(answer: str, usd_per_hour: Mapping[str, Decimal | None]) -> tuple[Use, ...]:
-    """Read what `use_command` printed; prices are by partition.
+    """Read the output of `use_command`; prices are by partition.
 
     Raises:
         AwsUnavailable: Slurm keeps no records, or does not answer.
@@ -122,9 +122,9 @@ def _use(
 
 
 def prices_of_partitions(resolved: Resolved, prices: Prices) -> dict[str, Decimal | None]:
-    """Return what a node of each partition costs by the hour; None where nobody knows.
+    """Return the hourly price of a node in each partition; None if unknown.
 
-    Nodes of the partition with all nodes cost what they all cost, if that is the same.
+    In the partition of all nodes it is their common price, if they have one.
     """
     of_a_node = prices_of_nodes(resolved, prices)
     found: dict[str, list[Decimal | None]] = {}
@@ -135,7 +135,7 @@ def prices_of_partitions(resolved: Resolved, prices: Prices) -> dict[str, Decima
 
 
 def prices_of_nodes(resolved: Resolved, prices: Prices) -> dict[str, Decimal | None]:
-    """Return what a worker of each group costs by the hour; None where nobody knows."""
+    """Return the hourly price of a worker in each group; None if unknown."""
     by_group = {
         cost.name: cost.usd_per_hour for cost in costs(resolved, prices) if cost.part is Part.NODES
     }
@@ -149,7 +149,7 @@ def prices_of_nodes(resolved: Resolved, prices: Prices) -> dict[str, Decimal | N
 def worker_hours(
     nodes: Iterable[Node], resolved: Resolved, since: datetime, until: datetime
 ) -> float:
-    """Return the hours that the workers that are there now were there within a time."""
+    """Return the hours of the current workers within a period."""
     workers = {group.name for group in resolved.groups_with(Role.WORKER)}
     spans = (until - max(node.launched, since) for node in nodes if node.group in workers)
     return sum(max(span.total_seconds(), 0.0) for span in spans) / SECONDS_OF_AN_HOUR

@@ -1,10 +1,10 @@
-"""What is deployed of an environment: asked here alone, so that all commands tell the same.
+"""The deployed state of an environment; read only here, so that all commands agree.
 
-That is which stacks there are, and the environment as its last deployment wrote it down.
+That is its existing stacks, and the environment as its last deployment recorded it.
 
-The record lies in the parameter store, and goes with the stack of the cluster. CloudFormation keeps
-the templates of deleted stacks for 90 days (AWS CloudFormation API reference, GetTemplate): there
-it is found until then.
+The record is in the parameter store, and is deleted with the cluster's stack. CloudFormation keeps
+the templates of deleted stacks for 90 days (AWS CloudFormation API reference, GetTemplate): the
+record is read from there until then.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ PARAMETER = "AWS::SSM::Parameter"
 
 @dataclass(frozen=True)
 class Deployed:
-    """The environment as it was deployed last, as plain data, and the stacks that are there.
+    """The environment of the last deployment, as plain data, and the existing stacks.
 
-    `record` is None where nobody remembers it. Without a cluster it tells of the last one's time.
+    `record` is None if it is lost. Without a cluster it is that of the last one.
     """
 
     record: Mapping[str, Any] | None
@@ -42,31 +42,31 @@ class Deployed:
 
 @dataclass(frozen=True)
 class LiveEnvironment:
-    """What is there of an environment; each question raises AwsUnavailable without an answer."""
+    """The state of an environment; each query raises AwsUnavailable without an answer."""
 
     clients: AwsClients
     resolved: Resolved
 
     def stacks(self) -> tuple[Stack, ...]:
-        """Return the stacks that are there of those that the file describes, in their order."""
+        """Return the existing stacks of those in the file, in their order."""
         return Deployment(self.clients).stacks(self.resolved.stacks.in_order())
 
     def statuses(self) -> Mapping[str, str]:
-        """Return the status of each of these stacks: what is asked before a deployment."""
+        """Return the status of each of these stacks, before a deployment."""
         return Deployment(self.clients).statuses(self.resolved.stacks.in_order())
 
     def all_stacks(self) -> tuple[Stack, ...]:
-        """Return the stacks of every environment of this name, whatever the file describes."""
+        """Return the stacks of every environment with this name, in the file or not."""
         return Deployment(self.clients).stacks(all_stack_names(self.resolved.name))
 
     def outputs(self, stack: str | None) -> Mapping[str, str]:
-        """Return what a stack tells of what it made; nothing where it is not there."""
+        """Return a stack's outputs; none if it does not exist."""
         return next((each.outputs for each in self.stacks() if each.name == stack), {})
 
     def environment(self) -> Deployed | None:
-        """Return the environment as it was deployed last; None where no stack is left.
+        """Return the environment of the last deployment; None if no stack is left.
 
-        AwsUnavailable, too, for credentials of another account, and a record changed by hand.
+        Also raises AwsUnavailable for credentials of another account, and a record changed by hand.
         """
         account, inventory = AwsAccount(self.clients), AccountInventory(self.clients)
         return deployed_environment(account, inventory, self.resolved)
@@ -75,10 +75,10 @@ class LiveEnvironment:
 def deployed_environment(
     account: AwsAccount, inventory: AccountInventory, resolved: Resolved
 ) -> Deployed | None:
-    """Return what is deployed; None where no stack is left, or never was one.
+    """Return the deployed state; None if no stack is left, or ever existed.
 
     Raises:
-        AwsUnavailable: AWS cannot be asked, the credentials belong to another account, or the
+        AwsUnavailable: AWS does not answer, the credentials belong to another account, or the
             record was changed by hand.
     """
     require_account(account, resolved.environment)
@@ -95,9 +95,9 @@ def deployed_environment(
 
 
 def recorded_by(remembered: RememberedStack, folder: str) -> Mapping[str, str] | None:
-    """Return the record that a stack made, by the names of its parameters.
+    """Return the record of a stack by parameter name.
 
-    None for a stack that was not made completely: it says what nobody had.
+    None for a stack that was never complete: its record was never in effect.
     """
     made = {each.logical_id for each in remembered.resources if each.physical_id}
     entries = {
@@ -111,7 +111,7 @@ def recorded_by(remembered: RememberedStack, folder: str) -> Mapping[str, str] |
 
 
 def require_account(account: AwsAccount, environment: Environment) -> None:
-    """Make sure that the credentials belong to the environment's account; else AwsUnavailable."""
+    """Check that the credentials belong to the environment's account; else AwsUnavailable."""
     found = account.id()
     if found != environment.account:
         raise AwsUnavailable(

@@ -1,7 +1,7 @@
-"""What of an environment can be destroyed now, what has to go before the rest can, and doing it.
+"""Destroying an environment: what can be deleted now, what blocks the rest, and doing it.
 
-A file system that outlives its stack lives in the network, and so do a database and a notebook
-instance that are kept: CloudFormation cannot delete subnets in use.
+A file system that outlives its stack is in the network, and so are a retained database and notebook
+instance: CloudFormation cannot delete subnets in use.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_CLUSTER = "ResourceNotFound"
 
 @dataclass(frozen=True)
 class DestroyPlan:
-    """The stacks to destroy, the last deployed first; the network's is the last, and may be kept.
+    """The stacks to destroy, in reverse order of deployment; the network's is last, and may stay.
 
     `holders` are what keeps it: ids of file systems and databases, the ARN of a notebook.
     `unknown` are stacks that the file no longer describes.
@@ -40,12 +40,12 @@ class DestroyPlan:
 
     @property
     def is_nothing(self) -> bool:
-        """Return whether there is no stack that could go."""
+        """Return whether no stack can be deleted."""
         return not self.stacks and (not self.network or bool(self.holders))
 
 
 def plan_destroy(live: LiveEnvironment, inventory: AccountInventory, only: str = "") -> DestroyPlan:
-    """Find the stacks that are there, and what stays in the network; raises AwsUnavailable."""
+    """Find existing stacks, and resources that stay in the network; raises AwsUnavailable."""
     resolved, there = live.resolved, [each.name for each in live.all_stacks()]
     names = resolved.stacks
     doomed = [each for each in reversed(names.in_order()) if each in there and only in ("", each)]
@@ -61,7 +61,7 @@ def plan_destroy(live: LiveEnvironment, inventory: AccountInventory, only: str =
 
 
 def in_the_network(inventory: AccountInventory, resolved: Resolved) -> tuple[str, ...]:
-    """Return what is left of an environment in its network; raises AwsUnavailable."""
+    """Return the resources that are left in its network; raises AwsUnavailable."""
     found = [
         each.file_system_id
         for each in inventory.file_systems()
@@ -89,9 +89,9 @@ def _keeps_data(resolved: Resolved) -> bool:
 
 
 def destroy(work: StackWork, inventory: AccountInventory, only: str) -> None:
-    """Destroy the stacks, and the network's once nothing is in it; raises StacksFailed.
+    """Destroy the stacks, and the network's once it is empty; raises StacksFailed.
 
-    What CloudFormation had begun before has ended by then, and may have destroyed some of them.
+    Waits first for CloudFormation's current work, which may have deleted some of them.
     """
     work.settle()
     plan = plan_destroy(work.live, inventory, only)
@@ -107,9 +107,9 @@ def destroy(work: StackWork, inventory: AccountInventory, only: str) -> None:
 
 
 def _save_records(work: StackWork) -> None:
-    """Save the job records of the controller, which go with its disk.
+    """Save the controller's job records, which are lost with its disk.
 
-    A stack may be there without its cluster: it was rolled back, or its deletion has failed.
+    A stack may exist without its cluster: after a rollback, or a failed deletion.
 
     Raises:
         WorkFailed: There is no copy: nothing has been destroyed.
@@ -127,5 +127,5 @@ def _save_records(work: StackWork) -> None:
             return
         raise WorkFailed(
             f"nothing was destroyed, as the job records could not be saved: {error}\n"
-            "  fix: mend it, or take slurm.records_backup out of the file to destroy without a copy"
+            "  fix: repair it, or remove slurm.records_backup to destroy without a copy"
         ) from error

@@ -1,6 +1,6 @@
-"""The difference between an environment and what of it is deployed, and how to confirm it.
+"""The difference between an environment and its deployment, and how to confirm it.
 
-A protected environment loses or replaces nothing before somebody has confirmed exactly that.
+A protected environment loses or replaces nothing until a user has confirmed exactly that.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from slurmpod.operations.deployed import Deployed, LiveEnvironment
 from slurmpod.resolve import Resolved
 
 DIGITS = 8
-"""Of the digest in a confirmation: enough to tell one change from another."""
+"""Length of the digest in a confirmation: enough to distinguish changes."""
 
 UNSEEN = "unseen"
-"""In place of the digest where nobody can tell what is deployed."""
+"""Takes the place of the digest if the deployment is unknown."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """An environment, what of it is deployed (None: nothing), and the changes between them."""
+    """An environment, its deployment (None: nothing), and the changes between them."""
 
     wanted: Resolved
     deployed: Deployed | None
@@ -36,12 +36,12 @@ class Difference:
 
     @property
     def is_unseen(self) -> bool:
-        """Return whether something is deployed, and nobody remembers what."""
+        """Return whether a deployment exists, but its record is lost."""
         return self.deployed is not None and self.deployed.record is None
 
     @property
     def harmful(self) -> tuple[Change, ...]:
-        """The changes that lose or replace something, or that AWS refuses."""
+        """The changes that lose or replace something, or that AWS rejects."""
         return tuple(change for change in self.changes if not change.is_harmless)
 
     @property
@@ -51,12 +51,12 @@ class Difference:
 
     @property
     def needs_confirmation(self) -> bool:
-        """Return whether the environment is protected, and something of it may be lost."""
+        """Return whether the environment is protected, and could lose something."""
         return self.wanted.protected and bool(self.harmful or self.is_unseen)
 
     @property
     def confirmation(self) -> str:
-        """What confirms these changes, and no others: the environment's name and a digest."""
+        """The confirmation of exactly these changes: the environment's name and a digest."""
         if self.is_unseen:
             return confirmation_unseen(self.wanted)
         told = sorted((each.path, to_json([each.old, each.new]).decode()) for each in self.harmful)
@@ -64,12 +64,12 @@ class Difference:
 
 
 def confirmation_unseen(resolved: Resolved) -> str:
-    """Return what confirms a deployment where nobody can tell what it changes."""
+    """Return the confirmation of a deployment with unknown changes."""
     return f"{resolved.name}:{UNSEEN}"
 
 
 def compared_with_deployed(clients: AwsClients, wanted: Resolved) -> Difference:
-    """Ask the account of an environment what is deployed, and compare; raises AwsUnavailable."""
+    """Read an environment's deployed state from its account, and compare; raises AwsUnavailable."""
     deployed = LiveEnvironment(clients, wanted).environment()
     if deployed is None or deployed.record is None:
         return Difference(wanted, deployed, ())
@@ -78,10 +78,10 @@ def compared_with_deployed(clients: AwsClients, wanted: Resolved) -> Difference:
 
 
 def difference_seen_by_the_cdk(clients: AwsClients, wanted: Resolved) -> Difference:
-    """Compare as others do, and where the caller may not ask, in the CDK's role for that.
+    """Compare with the caller's permissions, or else with the CDK's lookup role.
 
-    Those who deploy often have nothing but the roles that `cdk bootstrap` made, or come from an
-    account of pipelines. Raises AwsUnavailable with what stood in the way of the caller.
+    Frequent deployers often have only the roles from `cdk bootstrap`, or come from a pipeline
+    account. Raises AwsUnavailable with the reason for the caller's failure.
     """
     try:
         return compared_with_deployed(clients, wanted)

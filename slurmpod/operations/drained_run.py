@@ -1,7 +1,7 @@
-"""Workers without jobs, while scripts run that would pull something from under these.
+"""Draining workers before scripts that would disturb their jobs.
 
-Most steps leave jobs alone. Those that mount something do so over folders that jobs may have open.
-An interrupted run leaves nodes drained, with a reason by which the next one gives them back.
+Most steps leave jobs alone. Mount steps mount over folders that jobs may have open. An interrupted
+run leaves nodes drained, with a reason by which the next run finds and resumes them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DISTURBING = frozenset({"efa_client", "mount_fsx", "mount_s3", "scratch"})
 
 REASON = "slurmpod lifecycle run"
 LOOK_SECONDS = 60
-"""How long one look at jobs waits: AWS ends sessions that say nothing for long."""
+"""How long one look waits for jobs: AWS ends sessions that are silent for long."""
 
 NAMES_SHOWN = 5
 
@@ -32,7 +32,7 @@ Nodes = Collection[Node]
 
 @dataclass(frozen=True)
 class DrainedRun:
-    """The groups of workers of a cluster; `tell` takes reports as they come, `say` text."""
+    """The worker groups of a cluster; `tell` takes reports as they come, `say` text."""
 
     groups: Collection[str]
     slurm: RemoteSlurm
@@ -41,10 +41,10 @@ class DrainedRun:
     say: Callable[[str], None]
 
     def run(self, plan: RunPlan) -> tuple[NodeReport, ...]:
-        """Run the scripts, on busy nodes that they would disturb once their jobs have ended.
+        """Run the scripts; drain busy nodes first if the scripts would disturb their jobs.
 
-        A few nodes at a time, and no further after one that failed. Where Slurm does not answer,
-        its jobs cannot be waited for: the scripts may well mend it. Raises AwsUnavailable.
+        A few nodes at a time, stopping after a failure. If Slurm does not answer, it cannot wait
+        for jobs: the scripts may well repair it. Raises AwsUnavailable.
         """
         try:
             view = self.slurm.look([node.name for node in plan.nodes])
@@ -63,7 +63,7 @@ class DrainedRun:
         return reports
 
     def _disturbed(self, plan: RunPlan, view: SlurmView) -> list[Node]:
-        """Return the nodes with jobs that the scripts would disturb, as a dry run tells."""
+        """Return the nodes with jobs that the scripts would disturb, from a dry run."""
         busy = {
             node.instance_id: node
             for node in plan.nodes
@@ -76,7 +76,7 @@ class DrainedRun:
         return [busy[each.instance_id] for each in reports if disturbs(each)]
 
     def _run_on(self, plan: RunPlan, nodes: Nodes, ours: Collection[str]) -> tuple[NodeReport, ...]:
-        """Run the scripts, and give back the nodes of ours where they succeeded."""
+        """Run the scripts, and resume our drained nodes where they succeeded."""
         if not nodes:
             return ()
         reports = run_plan(replace(plan, nodes=tuple(nodes)), self.tell, self.sessions)
@@ -99,9 +99,9 @@ class DrainedRun:
 
 
 def disturbs(dry: NodeReport) -> bool:
-    """Return whether a dry run has found a step to do before which jobs leave.
+    """Return whether a dry run has a pending step that requires a drain.
 
-    One that gave no report, as its session failed, may have had such a step.
+    A dry run without a report, as its session failed, may have had such a step.
     """
     return not dry.steps or any(
         step.state == "would run" and step.name in DISTURBING for step in dry.steps
@@ -115,7 +115,7 @@ def workers_of(
     tell: Callable[[NodeReport], None],
     say: Callable[[str], None],
 ) -> DrainedRun:
-    """Return the workers of a live cluster, whose Slurm is asked on the controllers that run."""
+    """Return the workers of a live cluster, with its Slurm on the running controllers."""
     id_ = nodes.cluster_id(resolved.name)
     targets = [
         session_target(id_, group.name, instance_id)

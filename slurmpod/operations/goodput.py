@@ -1,7 +1,7 @@
-"""How the node-hours of a cluster ended: in what completed, or in what was lost. Pure.
+"""The outcome of a cluster's node-hours: completed or lost work. Pure.
 
-Slurm's records tell how each run of a job ended, and nothing of the steps within it: what a
-training repeated, saved or waited for is in its own log (`slurmpod job metrics`).
+Slurm's records have the end of each run of a job, but not its steps: a training's own log has the
+repeated, saving and waiting time (`slurmpod job metrics`).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ SECONDS_OF_AN_HOUR = 3600
 SUM_BY_STATE = """'NF == 9 { sub(/ .*/, "", $7); n[$7] += $5 * $6 }
 NF == 9 && $6 > 0 && $9 > begin && $8 ~ /^[0-9]+$/ { w[$7] += $5 * ($9 - $8) }
 END { for (k in n) printf "%s|%.0f|%.0f\\n", k, n[k], w[k] }'"""
-"""Adds up, for each state, nodes times seconds that ran and that waited since they could begin.
+"""Adds up, for each state, nodes times seconds of running and of waiting since eligibility.
 
-What began before the time that is asked for has its wait left out: Slurm shows a later begin.
+Leaves out the wait of runs that began before the period: Slurm shows a later begin for them.
 """
 
 
 class Ending(StrEnum):
-    """How a run of a job ended, in the order in which it is shown."""
+    """The outcome of a job's run, in the order in which it is shown."""
 
     COMPLETED = "completed"
     NODE_FAILURE = "lost to failed nodes"
@@ -46,34 +46,34 @@ ENDINGS = {
     "TIMEOUT": Ending.TIME_LIMIT,
     "DEADLINE": Ending.TIME_LIMIT,
 }
-"""Slurm's states of a run that is over; any other is of one that goes on."""
+"""Slurm's states of an ended run; any other state means that it continues."""
 
 
 @dataclass(frozen=True)
 class Goodput:
-    """Node-hours by how their runs ended, and those for which the nodes asked for were awaited."""
+    """Node-hours by the outcome of their runs, and those of waiting for nodes."""
 
     node_hours: dict[Ending, float]
     waited_node_hours: float
 
     @property
     def ended(self) -> float:
-        """The node-hours of all runs that are over."""
+        """The node-hours of all ended runs."""
         return sum(hours for end, hours in self.node_hours.items() if end is not Ending.OPEN)
 
     @property
     def share(self) -> float | None:
-        """The share of them in runs that completed; None where none is over."""
+        """The share of completed runs in them; None if none has ended."""
         if not self.ended:
             return None
         return self.node_hours.get(Ending.COMPLETED, 0.0) / self.ended
 
 
 def read_goodput(answer: str) -> Goodput:
-    """Read what SUM_BY_STATE printed.
+    """Read the output of SUM_BY_STATE.
 
     Raises:
-        AwsUnavailable: a line is no sum of a state.
+        AwsUnavailable: a line is not a sum.
     """
     hours = dict.fromkeys(Ending, 0.0)
     waited = 0.0

@@ -1,4 +1,4 @@
-"""What jobs do with the GPUs that they hold, as the environment's Prometheus knows it."""
+"""The use of GPUs by the jobs that hold them, from the environment's Prometheus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from slurmpod.operations.panel_pictures import Queries
 
 BUSY, IDLE = "job:gpu_utilization:avg", "job:gpus_idle:count"
-"""Recordings of ours."""
+"""slurmpod's recording rules."""
 
 BOTH = f'{{__name__=~"{BUSY}|{IDLE}"}}'
 STEP_SECONDS = 60.0
@@ -24,7 +24,7 @@ class GpuUse:
 
 
 def gpu_use(queries: Queries, now: datetime) -> Mapping[str, GpuUse]:
-    """Return the use by job, by its id, of jobs whose GPUs tell it; raises AwsUnavailable."""
+    """Return the use by job id, for jobs with GPU metrics; raises AwsUnavailable."""
     at = now.timestamp()
     found = {
         (labels["__name__"], labels["slurm_job"]): points[-1][1]

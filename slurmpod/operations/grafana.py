@@ -1,4 +1,4 @@
-"""Data source and dashboards of an environment, brought into its Grafana workspace."""
+"""Uploading an environment's data source and dashboards to its Grafana workspace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOOPBACK = "127.0.0.1:"
 
 
 class GrafanaRefused(WorkFailed):
-    """Grafana did not take what it was sent, or did not answer; the text says what."""
+    """Grafana rejected a request, or did not answer; the text says which."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class GrafanaAddresses:
 
 
 def addresses_of(live: LiveEnvironment) -> GrafanaAddresses:
-    """Return what the monitoring stack tells of them; AwsUnavailable if it is not deployed."""
+    """Return the addresses from the monitoring stack; AwsUnavailable if it is not deployed."""
     monitoring = live.resolved.stacks.monitoring
     outputs = live.outputs(monitoring)
     try:
@@ -50,7 +50,7 @@ def addresses_of(live: LiveEnvironment) -> GrafanaAddresses:
 
 
 def prometheus_url_of(live: LiveEnvironment) -> str:
-    """Return where the workspace of Prometheus is; AwsUnavailable if it is not deployed."""
+    """Return the address of the Prometheus workspace; AwsUnavailable if it is not deployed."""
     monitoring = live.resolved.stacks.monitoring
     url = live.outputs(monitoring).get("PrometheusEndpoint")
     if not url:
@@ -59,17 +59,17 @@ def prometheus_url_of(live: LiveEnvironment) -> str:
 
 
 def _url(endpoint: str) -> str:
-    """Return the address of a host that AWS names without a scheme; rehearsals have none of TLS."""
+    """Return the URL of a host that AWS names without a scheme; rehearsals use no TLS."""
     scheme = "http" if endpoint.startswith(LOOPBACK) else "https"
     return f"{scheme}://{endpoint}"
 
 
 def push(access: GrafanaAccess, addresses: GrafanaAddresses, resolved: Resolved) -> None:
-    """Write the data source and all dashboards over what is there under their names.
+    """Upload the data source and all dashboards, replacing those with the same names.
 
-    Raises AwsUnavailable, and GrafanaRefused for what Grafana says no to.
+    Raises AwsUnavailable, and GrafanaRefused if Grafana rejects a request.
     """
-    assert resolved.monitoring  # noqa: S101  # the command has looked
+    assert resolved.monitoring  # noqa: S101  # the command has checked
     assert resolved.monitoring.prometheus  # noqa: S101
     scrape_seconds = resolved.monitoring.prometheus.scrape_seconds
     source = _data_source(addresses, resolved.region, scrape_seconds)
@@ -86,7 +86,7 @@ def push(access: GrafanaAccess, addresses: GrafanaAddresses, resolved: Resolved)
 
 
 def _data_source(addresses: GrafanaAddresses, region: str, scrape_seconds: int) -> dict[str, Any]:
-    """Return the data source: Grafana asks with its workspace's role.
+    """Return the data source: Grafana queries with its workspace's role.
 
     Source: Amazon Managed Grafana user guide, "Connect to an Amazon Managed Service for Prometheus
     data source".
@@ -118,7 +118,7 @@ class _Api:
     def ask(
         self, method: str, path: str, body: object = None, *, missing_is_none: bool = False
     ) -> Any:
-        """Ask, and return what the answer says; None for what is not there, if that is no error."""
+        """Send a request and return the answer; None for a missing object, if that is no error."""
         is_secure = self._parts.scheme == "https"
         kind = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
         connection = kind(self._parts.netloc, timeout=TIMEOUT_SECONDS)

@@ -1,4 +1,4 @@
-"""Questions about an account's roles and boundary, and whether these suffice."""
+"""Reading an account's roles and boundary, and checking whether they suffice."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from slurmpod.resolve import Resolved
 
 
 def check_identity(account: AwsAccount, resolved: Resolved) -> tuple[Checked, ...]:
-    """Ask the account about the roles that the environment names, and judge what it says.
+    """Read the roles that the environment names from the account, and check them.
 
     Raises:
-        AwsUnavailable: AWS cannot be asked, or the credentials belong to another account.
+        AwsUnavailable: AWS does not answer, or the credentials belong to another account.
     """
     require_account(account, resolved.environment)
     return judge_identity(read_identity(account, resolved), resolved)
@@ -23,7 +23,7 @@ def read_identity(account: AwsAccount, resolved: Resolved) -> NamedIdentity:
     """Return the roles, boundaries and further policies that the environment names.
 
     Raises:
-        AwsUnavailable: AWS cannot be asked.
+        AwsUnavailable: AWS does not answer.
     """
     identity = resolved.identity
     arns = node_roles(resolved) if identity.existing else {}

@@ -1,4 +1,4 @@
-"""Nodes that no job has now: since when, and what they cost meanwhile."""
+"""Nodes without jobs: since when, and their cost meanwhile."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _IDLE_NODES = r"""'/ CPUAlloc=0 / {
   for (i = 1; i <= NF; i++) if ($i ~ /^(NodeName|LastBusyTime)=/) printf "%s ", $i
   print ""
 }'"""
-"""Keeps the name of each node without a job, and when its last one ended; where none has run yet,
+"""Keeps the name of each node without a job, and the end of its last one; before its first one,
 when the node registered (scontrol, LastBusyTime)."""
 
 
 @dataclass(frozen=True)
 class IdleGroup:
-    """The idle ones of the `count` nodes of a group of workers.
+    """The idle ones of the `count` nodes of a worker group.
 
-    `since` is when the first of them became so; `usd_per_hour` is of all of them, None if unknown.
+    `since` is when the first of them became idle; `usd_per_hour` is for all of them, or None.
     """
 
     group: str
@@ -35,17 +35,17 @@ class IdleGroup:
 
     @property
     def rest(self) -> int:
-        """How many nodes the group has left without them."""
+        """The number of nodes in the group without them."""
         return self.count - len(self.nodes)
 
 
 def idle_command() -> str:
-    """Return what a controller's shell has to do to find the nodes; it only reads."""
+    """Return the script that finds the nodes, for a controller; read-only."""
     return f"TZ=UTC timeout {SECONDS} scontrol --oneliner show nodes | awk {_IDLE_NODES}"
 
 
 def read_idle(answer: str) -> dict[str, datetime]:
-    """Read what `idle_command` printed: since when each node is idle; other lines say nothing."""
+    """Read the output of `idle_command`: since when each node is idle; skip other lines."""
     return dict(_moments(answer.splitlines()))
 
 
@@ -54,7 +54,7 @@ def _moments(lines: Iterable[str]) -> Iterator[tuple[str, datetime]]:
         when = value_of(line, "LastBusyTime")
         try:
             yield value_of(line, "NodeName"), datetime.fromisoformat(when).replace(tzinfo=UTC)
-        except ValueError:  # Unknown or None, of a node that has never registered
+        except ValueError:  # Unknown or None, for a node that has never registered
             continue
 
 
@@ -63,7 +63,7 @@ def idle_groups(
     nodes: Sequence[Node],
     usd_per_hour: Mapping[str, Decimal | None],
 ) -> tuple[IdleGroup, ...]:
-    """Return the groups with idle nodes; `usd_per_hour` has a price for each group of workers."""
+    """Return the groups with idle nodes; `usd_per_hour` has a price for each worker group."""
     groups = (_idle_group(group, idle, nodes, usd) for group, usd in usd_per_hour.items())
     return tuple(group for group in groups if group.nodes)
 

@@ -1,4 +1,4 @@
-"""Checks of idle nodes, as the controller knows of them: in one line, and of nodes over time."""
+"""Checks of idle nodes, read from the controller: a summary, and the history of nodes."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.operations.questions import as_root, question
 
 ROUND = "/usr/local/lib/slurmpod-checks/round.py"
-"""Where the lifecycle scripts put the program."""
+"""Where the lifecycle scripts install the program."""
 
 RING = "ring of "
-"""How the partner of a node in a ring begins; see `slurmpod_checks`."""
+"""Prefix of the partner of a node in a ring; see `slurmpod_checks`."""
 
 OFFENCES = 2
-"""From so many faults on a node was bad again and again; see `slurmpod_checks`."""
+"""From this many faults on a node counts as repeatedly bad; see `slurmpod_checks`."""
 
 HISTORY, NEWEST = "history", "newest"
 SECONDS = 20
 NOT_THERE = (
-    "the controller tells nothing of checks: its lifecycle scripts have not made them yet "
+    "the controller has no idle checks: its lifecycle scripts have not set them up yet "
     "(slurmpod lifecycle run)"
 )
 
 
 @dataclass(frozen=True)
 class CheckSummary:
-    """What the last round knows: when it was, how much is checked, who needs somebody.
+    """The summary of the last round: its time, the number of checks, and nodes that need attention.
 
-    `offenders` has the nodes that were found bad again and again, with the number of times.
+    `offenders` are the repeatedly bad nodes, with the number of times.
     """
 
     at: datetime
@@ -46,7 +46,7 @@ class CheckSummary:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One check of a node; `faults` is what it found that is the node's own fault."""
+    """One check of a node; `faults` are findings that are the node's own fault."""
 
     at: datetime
     instance: str
@@ -57,7 +57,7 @@ class CheckResult:
 
     @property
     def beside(self) -> str:
-        """With whom the node was checked, in words."""
+        """The partner of the node in the check, in words."""
         if self.partner.startswith(RING):
             return f"in a {self.partner}"
         return f"with {self.partner}" if self.partner else "alone"
@@ -81,24 +81,24 @@ class CheckedNode:
 
 @dataclass(frozen=True)
 class CheckedNodes:
-    """Nodes that were checked, the worst first; `more` says how many are left out."""
+    """Checked nodes, the worst first; `more` is the number of nodes left out."""
 
     nodes: tuple[CheckedNode, ...]
     more: int
 
     @property
     def offenders(self) -> tuple[CheckedNode, ...]:
-        """The nodes that were bad again and again."""
+        """The repeatedly bad nodes."""
         return tuple(each for each in self.nodes if each.offences >= OFFENCES)
 
 
 def summary_command() -> str:
-    """Return what prints the summary on a controller, and nothing where there is none."""
+    """Return the command that prints the summary on a controller, and nothing without checks."""
     return f"timeout {SECONDS} python3 -B {ROUND} --summary 2>/dev/null || true"
 
 
 def read_summary(said: str) -> CheckSummary | None:
-    """Read what `summary_command` printed; None where nothing checks nodes."""
+    """Read the output of `summary_command`; None without checks."""
     try:
         found = json.loads(said)
         return CheckSummary(
@@ -114,13 +114,13 @@ def read_summary(said: str) -> CheckSummary | None:
 
 
 def history_command(names: Sequence[str]) -> str:
-    """Return the question to a controller for all results of nodes."""
+    """Return the query to a controller for all results of nodes."""
     command = f"python3 -B {ROUND} --history {shlex.join(names)}"
     return question(HISTORY, f"timeout {SECONDS} {command} 2>&1 || true")
 
 
 def read_history(answers: Mapping[str, str]) -> dict[str, tuple[CheckResult, ...]]:
-    """Read what `history_command` printed, the oldest first; raises AwsUnavailable."""
+    """Read the output of `history_command`, oldest first; raises AwsUnavailable."""
     try:
         found = json.loads(answers[HISTORY])
         return {name: tuple(map(_result, results)) for name, results in found.items()}
@@ -129,12 +129,12 @@ def read_history(answers: Mapping[str, str]) -> dict[str, tuple[CheckResult, ...
 
 
 def newest_command() -> str:
-    """Return what a controller's shell has to do to tell the newest results of nodes."""
+    """Return the command for a controller that prints the newest results of nodes."""
     return as_root(question(NEWEST, f"timeout {SECONDS} python3 -B {ROUND} --newest 2>&1 || true"))
 
 
 def read_newest(answer: str) -> CheckedNodes:
-    """Read what `newest_command` printed; raises AwsUnavailable."""
+    """Read the output of `newest_command`; raises AwsUnavailable."""
     try:
         found = json.loads(answer)
         return CheckedNodes(tuple(map(_node, found["nodes"])), int(found["more"]))

@@ -1,4 +1,4 @@
-"""The folder of a job: what is in it, and the folder of the cluster in which it belongs."""
+"""The folder of a job: its files, and its place on the cluster."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ SCRIPT = ".sbatch"
 
 
 class NoJob(WorkFailed):
-    """A folder that holds no job to submit."""
+    """The folder has no job to submit."""
 
 
 @dataclass(frozen=True)
 class JobFolder:
-    """The files of a job by their names, and the folder of the cluster in which they belong.
+    """The files of a job by name, and their folder on the cluster.
 
-    `script` is the batch script; `starter` is what is run to submit it; `commit` is that of the
-    folder, if git has one.
+    `script` is the batch script; `starter` is the program that submits it; `commit` is the folder's
+    git commit, if it has one.
     """
 
     files: Mapping[str, LocalFile]
@@ -36,25 +36,25 @@ class JobFolder:
 
     @property
     def size(self) -> int:
-        """All bytes of the files."""
+        """The size of all files in bytes."""
         return sum(file.size for file in self.files.values())
 
     def text(self, name: str) -> str | None:
-        """Return the text of a file; None where there is no such file."""
+        """Return the text of a file; None if it does not exist."""
         file = self.files.get(name)
         return file.path.read_bytes().decode(errors="replace") if file else None
 
 
 def read_job_folder(folder: Path) -> JobFolder:
-    """Read a folder; raises NoJob for what is none of a job."""
+    """Read a folder; raises NoJob if it is not a job's."""
     if not folder.is_dir():
-        raise NoJob(f"{folder} is no folder: give the one that 'slurmpod job render' made")
+        raise NoJob(f"{folder} is not a folder: name one from 'slurmpod job render'")
     files = {path.relative_to(folder).as_posix(): path for path in chosen_files(folder)}
     script = _only_script(folder, [name for name in files if name.endswith(SCRIPT)])
     text = files[script].read_bytes().decode(errors="replace")
     option = read_script(script, text).option("chdir")
     if not option or not option.value.startswith("/"):
-        raise NoJob(f"{script} says no folder of the cluster: add #SBATCH --chdir=/fsx/...")
+        raise NoJob(f"{script} names no folder on the cluster: add #SBATCH --chdir=/fsx/...")
     try:
         contents = {name: LocalFile.of(path) for name, path in files.items()}
     except OSError as error:
@@ -64,18 +64,18 @@ def read_job_folder(folder: Path) -> JobFolder:
 
 
 def _only_script(folder: Path, scripts: Sequence[str]) -> str:
-    """Return the batch script of a folder; those below it belong to something else."""
+    """Return the batch script of a folder; scripts in subfolders do not count."""
     beside = [name for name in scripts if "/" not in name] or scripts
     found = _main_scripts(beside)
     if len(found) == 1:
         return found[0]
     raise NoJob(
-        f"{folder} has to have one batch script (NAME.sbatch), it has {', '.join(found) or 'none'};"
-        " what git or .slurmpodignore ignores does not count"
+        f"{folder} must have one batch script (NAME.sbatch), it has {', '.join(found) or 'none'};"
+        " files ignored by git or .slurmpodignore do not count"
     )
 
 
 def _main_scripts(scripts: Sequence[str]) -> list[str]:
-    """Return the scripts but for those that belong to another one: NAME-after.sbatch, and so on."""
+    """Return the scripts without those that belong to another one: NAME-after.sbatch, and so on."""
     bases = [f"{name.removesuffix(SCRIPT)}-" for name in scripts]
     return [name for name in scripts if not name.startswith(tuple(bases))]

@@ -1,4 +1,4 @@
-"""The last jobs of a cluster, as Slurm's records have them."""
+"""The last jobs of a cluster, from Slurm's records."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ SECONDS = 20
 
 
 def records_question() -> str:
-    """Return the lines of a script of root's on a controller that tell of the last jobs."""
+    """Return the script lines for root on a controller that print the last jobs."""
     asked = sacct(FIELDS, "--allusers", "--allocations", f"--starttime=now-{DAYS}days")
     timed = f"SLURM_TIME_FORMAT=%s timeout {SECONDS} {asked}"
     return "PATH=/opt/slurm/bin:$PATH\n" + question(RECORDS, f"{timed} 2>&1 | tail -n {MOST_JOBS}")
 
 
 def last_jobs(answer: str) -> tuple[JobRecord, ...]:
-    """Read what `records_question` printed, the newest job first.
+    """Read the output of `records_question`, newest job first.
 
     Raises:
         AwsUnavailable: Slurm keeps no records, or does not answer.

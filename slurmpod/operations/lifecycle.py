@@ -35,10 +35,10 @@ class StepReport:
 
 @dataclass(frozen=True)
 class NodeReport:
-    """The report of the last run on one node; `steps` is empty where there is no report.
+    """The report of the last run on one node; `steps` is empty if there is no report.
 
-    `status` is the node's in SageMaker, `name` its name in Slurm, or the instance id; `image` has
-    the versions that matter of what is on it. `ended` is when CloudWatch Logs got the report, in
+    `status` is the node's in SageMaker, `name` its Slurm name or the instance id; `image` has the
+    relevant versions of its software. `ended` is when CloudWatch Logs received the report, in
     ISO 8601.
     """
 
@@ -55,7 +55,7 @@ class NodeReport:
 
     @property
     def seconds(self) -> float:
-        """How long it all took: as long as the steps that waited for each other."""
+        """Wall-clock time in seconds, along the critical path."""
         took = {step.name: step.seconds for step in self.steps}
         return sum(took.get(name, 0.0) for name in self.slowest_path)
 
@@ -63,9 +63,9 @@ class NodeReport:
 def lifecycle_reports(
     nodes: ClusterView, logs: ClusterLogs, cluster: str
 ) -> tuple[NodeReport, ...]:
-    """Return the last report of every node, those that failed first.
+    """Return the last report of every node, failed nodes first.
 
-    Of a cluster without nodes, because their scripts failed, all reports that there are count.
+    For a cluster without nodes, because their scripts failed, returns all existing reports.
     Raises AwsUnavailable.
     """
     lines = logs.last_lines(cluster, nodes.cluster_id(cluster), MARK)
@@ -77,7 +77,7 @@ def lifecycle_reports(
 
 
 def _of_node(node: Node, line: tuple[datetime, str] | None) -> NodeReport:
-    """Return the report of a node that is there, which has the name that all commands give it."""
+    """Return the report of an existing node, under its common name."""
     return replace(_logged(node.group, node.instance_id, node.status, line), name=node.name)
 
 
@@ -92,7 +92,7 @@ def _logged(
 
 
 def read_report(group: str, instance_id: str, status: str, output: str) -> NodeReport:
-    """Read the last report in what the scripts of a node printed; nothing but whole ones count."""
+    """Read the last complete report in the output of a node's scripts."""
     for line in reversed(output.splitlines()):
         _, found, text = line.partition(f"{MARK} ")
         try:
@@ -129,22 +129,22 @@ def _of(group: str, instance_id: str, status: str, report: Mapping[str, Any]) ->
 
 
 AT_ONCE = 4
-"""Nodes on which the scripts run at the same time: few, so that a mistake does not take all."""
+"""Nodes on which the scripts run at the same time: few, to limit the damage of a mistake."""
 
 FOLDER = "/run/slurmpod-XXXXXXXX"
-"""Each run has one, that only root sees: below /tmp it could be anybody's, and two people who run
-the scripts at once must not take them from each other."""
+"""Each run has its own folder, readable by root only: in /tmp other users could replace it, and two
+users who run the scripts at once must not share it."""
 
 ENVIRONMENT: Mapping[str, str] = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "SAGEMAKER_RESOURCE_CONFIG_PATH": "/opt/ml/config/resource_config.json",
 }
-"""What HyperPod gives to the scripts."""
+"""The environment that HyperPod gives to the scripts."""
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """The scripts that are to run, and on which nodes."""
+    """The scripts to run, and their nodes."""
 
     region: str
     cluster_id: str
@@ -164,14 +164,14 @@ def plan_run(
 ) -> RunPlan:
     """Find the nodes of a group, or the one that `only` names, and their scripts.
 
-    `chosen` are the instance ids of those that are meant, if not all are.
+    `chosen` are the instance ids of the selected nodes, if not all.
 
     Raises:
-        AwsUnavailable: AWS cannot be asked, or there is nothing to run, or nowhere.
+        AwsUnavailable: AWS does not answer, or there are no scripts or no nodes.
     """
     uri = nodes.bundle_uri(resolved.name, group)
     if not uri or resolved.lifecycle.own_scripts:
-        whose = "scripts of its own" if uri else "no scripts"
+        whose = "other scripts" if uri else "no scripts"
         raise AwsUnavailable(f"{group} has {whose}: slurmpod can run only its own again")
     in_group = [each for each in nodes.nodes(resolved.name) if each.group == group]
     meant = tuple(
@@ -192,7 +192,7 @@ def run_plan(
 ) -> tuple[NodeReport, ...]:
     """Run the scripts on all nodes, a few at a time, and `tell` each result as it comes.
 
-    On Ctrl-C the sessions end, and the scripts with them; they bear that, as they bear a repeat.
+    On Ctrl-C the sessions and their scripts end, which is safe: the scripts can be repeated.
     """
     with ThreadPoolExecutor(AT_ONCE) as pool:
         work = [pool.submit(_run_on, plan, node, sessions) for node in plan.nodes]
@@ -204,7 +204,7 @@ def run_plan(
 
 
 def node_command(plan: RunPlan) -> str:
-    """Return what a shell on a node has to do: fetch the bundle again, and run it as HyperPod."""
+    """Return the script for a node: fetch the bundle again, and run it as HyperPod does."""
     fetch = ["aws", "s3", "cp", "--recursive", "--only-show-errors", "--region", plan.region]
     steps = (
         f"folder=$(mktemp --directory {FOLDER})",
@@ -225,7 +225,7 @@ def _run_on(plan: RunPlan, node: Node, sessions: NodeSessions) -> NodeReport:
     target = session_target(plan.cluster_id, node.group, node.instance_id)
     try:
         output = sessions.output(command_session(target, node_command(plan)))
-    except AwsUnavailable as refusal:  # of this node: others may well be connected
+    except AwsUnavailable as refusal:  # only for this node: others may work
         output = str(refusal)
     report = read_report(node.group, node.instance_id, node.status, output)
     if report.steps:

@@ -1,8 +1,8 @@
-"""HyperPod's deep health checks of nodes, on demand: which, and how each node came out.
+"""HyperPod's deep health checks of nodes, on demand: which nodes, and their results.
 
-Jobs leave first. HyperPod then holds the nodes in a reservation of Slurm until they have passed; it
-reboots or replaces those that fail. So Slurm gets them back when the checks begin, not when they
-end: the checks themselves are jobs. Source: developer guide, "Deep health checks" of clusters with
+Jobs leave first. HyperPod then holds the nodes in a Slurm reservation until they have passed, and
+reboots or replaces failed ones. So the drain ends when the checks begin, not when they end: the
+checks themselves are jobs. Source: developer guide, "Deep health checks" of clusters with
 Slurm.
 """
 
@@ -32,11 +32,11 @@ from slurmpod.rules.groups import known_types
 
 STRESS, CONNECTIVITY = "InstanceStress", "InstanceConnectivity"
 SMALLEST_CONNECTION = 2
-"""The nodes that a check of their connection takes."""
+"""The number of nodes that a connectivity check needs."""
 
 CHECK_POLL_SECONDS = 15.0
 BEGIN_SECONDS = 600.0
-"""Within this time HyperPod has visibly begun with a check that it has accepted."""
+"""The time in which an accepted check visibly begins."""
 
 
 def nodes_of(live: Sequence[Node], names: Sequence[str]) -> tuple[Node, ...]:
@@ -48,7 +48,7 @@ def nodes_of(live: Sequence[Node], names: Sequence[str]) -> tuple[Node, ...]:
 
 
 def wanted_checks(nodes: Iterable[Node], resolved: Resolved) -> tuple[GroupWork, ...]:
-    """Return the checks that each group's nodes can have; raises AwsUnavailable where none can."""
+    """Return the checks for each group's nodes; raises AwsUnavailable if there can be none."""
     by_group: dict[str, list[str]] = {}
     for node in nodes:
         by_group.setdefault(node.group, []).append(node.instance_id)
@@ -64,9 +64,9 @@ def wanted_checks(nodes: Iterable[Node], resolved: Resolved) -> tuple[GroupWork,
 
 def _refusal(name: str, group: ResolvedGroup | None) -> str:
     if group is None:
-        return f"the environment has no group {name}: what its nodes are is not known"
+        return f"the environment has no group {name}: the type of its nodes is not known"
     if group.role is not Role.WORKER:
-        return f"{name} is a {group.role}: HyperPod checks workers, which it can keep from jobs"
+        return f"{name} is a {group.role}: HyperPod only checks workers"
     without = [facts.name for facts in known_types(group) if facts.accelerator_kind != "gpu"]
     if without:
         return f"{name} has {', '.join(without)}: deep health checks test NVIDIA GPUs"
@@ -74,14 +74,14 @@ def _refusal(name: str, group: ResolvedGroup | None) -> str:
 
 
 def _checks(group: ResolvedGroup, count: int) -> tuple[str, ...]:
-    """Return all checks: that of the network needs two nodes, and EFA between them."""
+    """Return all checks; the network check needs two nodes with EFA."""
     facts = known_types(group)
     has_efa = bool(facts) and all(each.efa_interfaces for each in facts)
     return (STRESS, CONNECTIVITY) if has_efa and count >= SMALLEST_CONNECTION else (STRESS,)
 
 
 def plan_check(nodes: Sequence[Node], view: SlurmView) -> NodePlan:
-    """Put together what is known of nodes that are to be checked."""
+    """Return the plan for a check of nodes."""
     planned = (PlannedNode(node, view.nodes.get(node.name)) for node in nodes)
     return NodePlan(Action.CHECK, tuple(planned), view.jobs)
 
@@ -89,7 +89,7 @@ def plan_check(nodes: Sequence[Node], view: SlurmView) -> NodePlan:
 def reports(
     nodes: Iterable[Node], view: SlurmView, checks: Sequence[ClusterOperation]
 ) -> Iterator[Outcome]:
-    """Yield how each node is now, and its last deep health check; it is well if it takes jobs."""
+    """Yield each node's state and last deep health check; it is well if it takes jobs."""
     for node in nodes:
         slurm = view.nodes.get(node.name)
         is_well = node.status == RUNNING and (slurm is None or not slurm.is_held)
@@ -102,7 +102,7 @@ def reports(
 
 def _last_check(check: ClusterOperation | None) -> str:
     if check is None:
-        return "no deep health check is known of this instance"
+        return "no deep health check of this instance is known"
     kinds = dict.fromkeys(kind for each in check.groups for kind in each.checks)
     state = "under way" if check.status == IN_PROGRESS else "ended"
     return f"deep health check of {check.began:%Y-%m-%d %H:%M} ({', '.join(kinds)}) {state}"
@@ -110,7 +110,7 @@ def _last_check(check: ClusterOperation | None) -> str:
 
 @dataclass
 class DeepCheck:
-    """One request for checks, from the jobs that leave to the last node's result."""
+    """One request for checks, from draining to the last node's result."""
 
     work: NodeWork
     operations: ClusterOperations
@@ -120,7 +120,7 @@ class DeepCheck:
     def run(
         self, plan: NodePlan, checks: Sequence[GroupWork], *, requeue: bool
     ) -> tuple[Outcome, ...]:
-        """Check nodes, and return how each came out; raises AwsUnavailable."""
+        """Check nodes, and return their results; raises AwsUnavailable."""
         fresh = tuple(node for node in plan.nodes if node.live.status != CHECKING)
         ours = [node for node in plan.nodes if node in fresh or node.is_drained_for(plan.action)]
         if fresh:
@@ -129,12 +129,12 @@ class DeepCheck:
             if refusal:
                 self.work.give_back(ours, set())
                 return tuple(_ended(node, node.live, f"refused: {refusal}") for node in plan.nodes)
-            self.work.tell("HyperPod has begun to check the nodes: usually an hour or more")
+            self.work.tell("HyperPod is checking the nodes: usually an hour or more")
         ends = {end.name: end for end in self._until_done(plan.nodes, ours)}
         return tuple(ends[node.name] for node in plan.nodes)
 
     def _asked(self, checks: Sequence[GroupWork]) -> str:
-        """Ask HyperPod; return why it refused, and nothing where it did not."""
+        """Send the request; return why HyperPod rejected it, or an empty text."""
         self._known = {each.id for each in self.operations.newest(Type=DEEP_CHECK)}
         try:
             self.operations.start_checks(checks)
@@ -145,7 +145,7 @@ class DeepCheck:
     def _until_done(
         self, nodes: Sequence[PlannedNode], ours: Sequence[PlannedNode]
     ) -> Iterator[Outcome]:
-        """Yield each node as it comes out; Slurm gets `ours` back once their check has begun."""
+        """Yield each node's result as it comes; resume `ours` once their check has begun."""
         left, drained = list(nodes), list(ours)
         deadline = time.monotonic() + BEGIN_SECONDS
         while left:
@@ -174,7 +174,7 @@ class DeepCheck:
                 self.work.tell(f"{end.name}: {end.detail}")
 
     def _has_begun(self, node: PlannedNode, checks: Sequence[ClusterOperation]) -> bool:
-        """Return whether HyperPod holds the node, or has done with it already."""
+        """Return whether HyperPod holds the node, or has finished with it."""
         return CHECKING in self._seen[node.name] or self._has_ended(node, checks)
 
     def _has_ended(self, node: PlannedNode, checks: Sequence[ClusterOperation]) -> bool:
@@ -189,7 +189,7 @@ class DeepCheck:
         *,
         is_late: bool,
     ) -> Outcome | None:
-        """Return how a node came out; None while HyperPod is at it."""
+        """Return a node's result; None while the check is under way."""
         if now is not None and now.status == FAILURE:
             return _ended(node, now, f"failed: {now.message or 'HyperPod does not say why'}")
         if now is None or now.status != RUNNING:
@@ -200,11 +200,11 @@ class DeepCheck:
             return _ended(node, now, "failed: HyperPod has rebooted it")
         if self._has_begun(node, checks):
             return _ended(node, now, "passed", succeeded=True)
-        return _ended(node, now, "HyperPod has not begun to check it") if is_late else None
+        return _ended(node, now, "HyperPod did not start the check") if is_late else None
 
 
 def _only(checks: Sequence[GroupWork], nodes: Sequence[PlannedNode]) -> tuple[GroupWork, ...]:
-    """Return the checks of these nodes alone: others are being checked already."""
+    """Return the checks for these nodes only: others are already being checked."""
     ids = {node.live.instance_id for node in nodes}
     left = [replace(each, instance_ids=tuple(id_ for id_ in each.instance_ids if id_ in ids))
             for each in checks]  # fmt: skip

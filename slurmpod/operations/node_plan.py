@@ -1,4 +1,4 @@
-"""What `slurmpod node` is about to do: which nodes it means, and which jobs are there. Pure."""
+"""The plan of a `slurmpod node` command: its nodes, and their running jobs. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES_SHOWN = 8
 
 
 class Action(StrEnum):
-    """What can be done to nodes."""
+    """An action on nodes."""
 
     DRAIN = "drain"
     RESUME = "resume"
@@ -32,15 +32,15 @@ class Action(StrEnum):
 
     @property
     def reason(self) -> str:
-        """Return what Slurm is told while nodes wait for it."""
+        """Return the drain reason in Slurm while nodes wait for the action."""
         return "slurmpod patch" if self is Action.PATCH else f"slurmpod node {self}"
 
 
 OF_SLURM = {Action.DRAIN, Action.RESUME}
-"""Actions that concern Slurm alone, so that a node that Slurm does not know cannot have them."""
+"""Actions in Slurm only, which need a node that Slurm knows."""
 
 NOT_CONTROLLERS = {Action.REPLACE, Action.DELETE}
-"""Actions that HyperPod refuses for controllers (API reference, BatchReplaceClusterNodes,
+"""Actions that HyperPod rejects for controllers (API reference, BatchReplaceClusterNodes,
 BatchDeleteClusterNodes)."""
 
 FREES = {
@@ -51,7 +51,7 @@ FREES = {
     Action.CHECK,
     Action.PATCH,
 }
-"""Actions before which jobs leave the nodes."""
+"""Actions before which nodes are drained."""
 
 COMES_BACK = {Action.REBOOT, Action.REPLACE}
 """Actions after which nodes take jobs again."""
@@ -59,9 +59,9 @@ COMES_BACK = {Action.REBOOT, Action.REPLACE}
 
 @dataclass(frozen=True)
 class PlannedNode:
-    """A node, how Slurm knows it (None: not at all), and whether the action was done before.
+    """A node, its state in Slurm (None: unknown there), and whether the action is already done.
 
-    That is so where an earlier run was interrupted: only giving the node back is left.
+    It is done if an earlier run was interrupted: only the resume is left.
     """
 
     live: Node
@@ -80,7 +80,7 @@ class PlannedNode:
 
 @dataclass(frozen=True)
 class NodePlan:
-    """An action, the nodes that it concerns, and the jobs that run there."""
+    """An action, its nodes, and the jobs that run on them."""
 
     action: Action
     nodes: tuple[PlannedNode, ...]
@@ -92,20 +92,20 @@ class NodePlan:
 
 
 def chosen(live: Sequence[Node], names: Sequence[str]) -> tuple[Node, ...]:
-    """Return nodes by host name or instance id; raises AwsUnavailable for one that is not there."""
+    """Return nodes by host name or instance id; raises AwsUnavailable for an unknown one."""
     by_name = {key: node for node in live for key in (node.name, node.instance_id)}
     unknown = [name for name in names if name not in by_name]
     if unknown:
         there = first_of([f"{node.name} ({node.group})" for node in live], NAMES_SHOWN)
         guess = " ".join(filter(None, (did_you_mean(unknown[0], by_name), "the nodes are")))
-        raise AwsUnavailable(f"there is no node {', '.join(unknown)}; {guess} {there or 'none'}")
+        raise AwsUnavailable(f"unknown node {', '.join(unknown)}; {guess} {there or 'none'}")
     return tuple(dict.fromkeys(by_name[name] for name in names))
 
 
 def plan_action(
     action: Action, nodes: Sequence[Node], view: SlurmView, resolved: Resolved
 ) -> NodePlan:
-    """Put together what is known; raises AwsUnavailable for nodes that cannot have the action."""
+    """Return the plan; raises AwsUnavailable for nodes that cannot have the action."""
     refusals = list(_refusals(action, nodes, view, resolved))
     if refusals:
         raise AwsUnavailable("\n".join(refusals))
@@ -120,13 +120,13 @@ def _refusals(
     for node in nodes:
         name = f"{node.name} ({node.group})"
         if action in NOT_CONTROLLERS and node.group in controllers:
-            yield f"{name} is a controller, which HyperPod does not {action}; reboot it instead"
+            yield f"{name} is a controller, which HyperPod cannot {action}; reboot it instead"
         elif action in OF_SLURM and node.name not in view.nodes:
-            yield f"{name} is not known to Slurm, so that there is nothing to {action}"
+            yield f"{name} is not in Slurm, so there is nothing to {action}"
 
 
 def _planned(action: Action, node: Node, slurm: SlurmNode | None) -> PlannedNode:
-    """Find out whether an earlier run has come as far as the new start of the node."""
+    """Return whether an earlier run has already restarted the node."""
     is_done = bool(
         action in COMES_BACK
         and slurm

@@ -1,4 +1,4 @@
-"""Commands of a user on a node of a deployed cluster, through Session Manager."""
+"""User commands on a node of a deployed cluster, through Session Manager."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from slurmpod.problems import WorkFailed
 from slurmpod.resolve import Resolved, session_target
 
 BEGIN, END, STATUS = "slurmpod-begins", "slurmpod-ends", "slurmpod-status"
-"""Words around what is printed: a session adds lines of its own, and tells no exit status."""
+"""Markers around the output: a session adds its own lines, and returns no exit code."""
 
 _WRAPPED = f"""\
 export PATH=/opt/slurm/bin:$PATH LC_ALL=C.UTF-8
@@ -27,18 +27,18 @@ echo {END}
 
 
 class NoAnswer(WorkFailed):
-    """A session that ended before the command did: what came of it is not known."""
+    """A session that ended before the command did: the outcome is unknown."""
 
 
 class CommandFailed(WorkFailed):
-    """A command that ended with an error; the text is what it printed."""
+    """A command that failed; the text is its output."""
 
 
 class NodeShell(Protocol):
-    """A place where commands of a user run."""
+    """A place to run commands as a user."""
 
     def run(self, script: str) -> str:
-        """Run a script of bash and return what it printed; raises NoAnswer and CommandFailed."""
+        """Run a bash script and return its output; raises NoAnswer and CommandFailed."""
         ...
 
 
@@ -51,26 +51,26 @@ class SessionShell:
     user: str
 
     def run(self, script: str) -> str:
-        """Run a script of bash and return what it printed.
+        """Run a bash script and return its output.
 
         Raises:
-            AwsUnavailable: No session begins.
+            AwsUnavailable: The session could not be started.
             NoAnswer: The session ended before the script did.
-            CommandFailed: The script ended with an error.
+            CommandFailed: The script failed.
         """
         request = command_session(self.target, node_command(script, self.user))
         return read_output(self.sessions.output(request))
 
 
 class LastingShell:
-    """A node that is looked for again after it gave no answer: it may have been replaced."""
+    """A node that is looked up again after it did not answer: it may have been replaced."""
 
     def __init__(self, connect: Callable[[], NodeShell]) -> None:
         self._connect = connect
         self._shell: NodeShell | None = None
 
     def run(self, script: str) -> str:
-        """Run a script of bash; raises what `connect` raises, NoAnswer and CommandFailed."""
+        """Run a bash script; raises the errors of `connect`, NoAnswer and CommandFailed."""
         self._shell = self._shell or self._connect()
         try:
             return self._shell.run(script)
@@ -89,23 +89,23 @@ def first_node(nodes: ClusterView, resolved: Resolved, group: str, user: str) ->
 
 
 def node_command(script: str, user: str) -> str:
-    """Return what a shell on a node has to do; what is printed comes back unharmed."""
+    """Return the command for a node's shell; its output is encoded to arrive unchanged."""
     become = ["sudo", "--non-interactive", "--set-home", f"--user={user}"]
     return shlex.join([*become, "bash", "-c", _WRAPPED, "bash", script])
 
 
 def read_output(output: str) -> str:
-    """Return what a script printed; raises NoAnswer and CommandFailed."""
+    """Return a script's output; raises NoAnswer and CommandFailed."""
     _, begin, rest = output.partition(f"{BEGIN}\n")
     encoded, end, _ = rest.partition(f"{END}\n")
     if not (begin and end):
         said = [line for line in output.splitlines() if line.strip()] or ["nothing"]
-        raise NoAnswer(f"the node did not answer to the end: {'; '.join(said[-3:])}")
+        raise NoAnswer(f"the node's answer is incomplete: {'; '.join(said[-3:])}")
     try:
         text = base64.b64decode(encoded).decode(errors="replace")
     except binascii.Error as error:
-        raise NoAnswer(f"the node's answer is not whole: {error}") from None
+        raise NoAnswer(f"the node's answer is damaged: {error}") from None
     printed, _, status = text.rpartition(f"{STATUS} ")
     if status.strip() != "0":
-        raise CommandFailed(printed.strip() or f"it ended with status {status.strip()}")
+        raise CommandFailed(printed.strip() or f"exit code {status.strip()}")
     return printed

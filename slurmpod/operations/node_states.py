@@ -1,4 +1,4 @@
-"""Nodes with SageMaker's and Slurm's state side by side, those that are alike together. Pure."""
+"""Nodes with their states in SageMaker and Slurm, grouped by equal states. Pure."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from slurmpod.slurm.hostlist import folded
 from slurmpod.slurm.nodes import SlurmNode
 
 NOT_IN_SLURM, NOT_ASKED, NO_WORKER = "not in Slurm", "unknown", "-"
-GONE = "not there"
+GONE = "missing"
 
 
 @dataclass(frozen=True)
 class NodeRow:
-    """Nodes of a group for which SageMaker and Slurm say the same.
+    """Nodes of a group with the same state in SageMaker and Slurm.
 
-    `names` is a hostlist; `since` is of the first of them. `message` is SageMaker's, `who` took
-    them out of service in Slurm for the `reason`; `takes_jobs` is whether jobs start there.
+    `names` is a hostlist; `since` is of the first of them. `message` is SageMaker's, `who` drained
+    them in Slurm for the `reason`; `takes_jobs` is whether jobs start on them.
     """
 
     group: str
@@ -37,14 +37,14 @@ class NodeRow:
 
     @property
     def is_well(self) -> bool:
-        """Whether nobody has to look at them."""
+        """Whether they need no attention."""
         return self.status == IN_SERVICE and (self.takes_jobs or self.slurm == NO_WORKER)
 
 
 def node_rows(
     nodes: Sequence[Node], slurm: Overview | Unavailable, roles: Mapping[str, Role]
 ) -> tuple[NodeRow, ...]:
-    """Lay what SageMaker and Slurm say of each node side by side, those in trouble first."""
+    """Join the states of each node in SageMaker and Slurm, problems first."""
     alike: dict[NodeRow, list[tuple[str, str]]] = {}
     for node in nodes:
         found = _in_slurm(node.name, slurm, roles.get(node.group, Role.WORKER))

@@ -1,7 +1,7 @@
-"""Carries out what was planned for nodes, says how it goes, and waits for the end.
+"""Carries out a plan for nodes, reports progress, and waits for the end.
 
-Jobs leave first; whatever is interrupted leaves nodes drained, with a reason in Slurm by which the
-same command goes on where it was.
+Jobs leave first; an interruption leaves nodes drained, with a reason in Slurm by which the
+same command continues.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from slurmpod.slurm.nodes import SlurmNode
 Answer = TypeVar("Answer")
 
 LOOK_SECONDS = 60
-"""How long one look at the jobs waits: sessions that say nothing for long are ended by AWS."""
+"""How long one look waits for jobs: AWS ends sessions that are silent for long."""
 
 POLL_SECONDS = 3.0
 AWAY_SECONDS = 60.0
-"""Within this time HyperPod has begun with a node that it has accepted."""
+"""The time in which HyperPod begins with an accepted node."""
 REGISTRATION_SECONDS = 300.0
-"""Within this time a node that runs has registered with Slurm; otherwise it will not."""
+"""The time in which a running node registers with Slurm; later it will not."""
 FAILED_ANSWERS = 10
-"""How many answers in a row may fail to come while we wait: AWS throttles, networks break."""
+"""The most failed answers in a row while waiting: AWS throttles, networks break."""
 NAMES_SHOWN = 5
 
 USUAL = {
@@ -42,7 +42,7 @@ USUAL = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of one node's part: whether it came out as wished, and what there is to say."""
+    """The outcome for one node: whether it succeeded, and a message."""
 
     name: str
     group: str
@@ -53,7 +53,7 @@ class Outcome:
 
 @dataclass
 class NodeWork:
-    """The work of one plan. `tell` takes lines for a person; `pause` is `time.sleep`."""
+    """The work of one plan. `tell` takes lines for people; `pause` is `time.sleep`."""
 
     live: LiveNodes
     slurm: RemoteSlurm
@@ -63,11 +63,11 @@ class NodeWork:
 
     @property
     def held(self) -> tuple[str, ...]:
-        """Nodes that somebody had drained before, and that are left as they were."""
+        """Nodes that a user had drained before; they stay drained."""
         return tuple(self._held)
 
     def run(self, plan: NodePlan, *, requeue: bool = False) -> tuple[Outcome, ...]:
-        """Do it all, and return how it ended for each node; raises AwsUnavailable."""
+        """Carry out the plan, and return the outcome for each node; raises AwsUnavailable."""
         if plan.action in FREES:
             self.free(plan, requeue=requeue)
         if plan.action is Action.DRAIN:
@@ -86,9 +86,9 @@ class NodeWork:
     def _ends(
         self, action: Action, nodes: Sequence[PlannedNode], refused: Refusals
     ) -> list[Outcome]:
-        """Give back what is there; a refused node is as it was before, and is told as refused.
+        """Resume nodes; a rejected node stays as it was before, and is reported as refused.
 
-        So one that an earlier run has drained stays so: it may be at work there after all.
+        So a node that an earlier run drained stays drained: HyperPod may be working on it.
         """
         if action is Action.DELETE:
             there = [node for node in nodes if node.live.instance_id in refused]
@@ -109,14 +109,14 @@ class NodeWork:
 
     def _left(self, node: PlannedNode) -> str:
         held = self._held.get(node.name)
-        return f"back; Slurm holds it as before, reason: {held}" if held else "back"
+        return f"back; still drained in Slurm, reason: {held}" if held else "back"
 
     def _ours(self, nodes: Iterable[PlannedNode]) -> list[PlannedNode]:
-        """Return the nodes that Slurm knows, and that nobody else holds."""
+        """Return the nodes that Slurm knows, and that no other user holds."""
         return [node for node in nodes if node.slurm and node.name not in self._held]
 
     def free(self, plan: NodePlan, *, requeue: bool) -> None:
-        """Drain nodes, and wait until no jobs; what others hold keeps their reason."""
+        """Drain nodes, and wait for their jobs; nodes that others hold keep their reason."""
         reason = plan.action.reason
         known = [node for node in plan.nodes if node.slurm]
         self._held = {
@@ -131,11 +131,11 @@ class NodeWork:
         ]
         self.slurm.drain(fresh, reason)
         if fresh:
-            self.tell(f"no new job starts on {first_of(fresh, NAMES_SHOWN)}")
+            self.tell(f"no new jobs start on {first_of(fresh, NAMES_SHOWN)}")
         if requeue:
             jobs = self._looked([node.name for node in known]).jobs
             for id_, why in self.slurm.requeue(jobs).items():
-                self.tell(f"job {id_} cannot be requeued, and is waited for: {why}")
+                self.tell(f"job {id_} cannot be requeued; waiting for it: {why}")
         self._wait_for_jobs([node.name for node in known if not node.is_done])
 
     def _wait_for_jobs(self, names: Sequence[str]) -> None:
@@ -151,7 +151,7 @@ class NodeWork:
         return self.patiently(lambda: self.slurm.look(names, seconds=seconds))
 
     def _asked(self, plan: NodePlan) -> tuple[Refusals, Refusals]:
-        """Ask HyperPod for the action; return the refusals, and those that were begun before."""
+        """Request the action; return the rejections, and the nodes whose action began earlier."""
         ids = [node.live.instance_id for node in plan.nodes if not node.is_done]
         do = {
             Action.REBOOT: self.live.reboot,
@@ -166,15 +166,15 @@ class NodeWork:
         for id_, why in refused.items():
             self.tell(f"{nodes[id_].name}: refused: {why}")
         if len(refused) < len(ids):
-            self.tell(f"HyperPod has begun to {plan.action} the nodes: {USUAL[plan.action]}")
+            self.tell(f"HyperPod starts to {plan.action} the nodes: {USUAL[plan.action]}")
         return refused, begun
 
     def _until_done(
         self, action: Action, nodes: Sequence[PlannedNode], begun: Refusals
     ) -> Mapping[str, str]:
-        """Wait until HyperPod has done it, and return why it failed, by the former instance id.
+        """Wait until HyperPod is done; return failures by the former instance id.
 
-        HyperPod was at other work where it has not begun in time with what seemed to be `begun`.
+        If a node of `begun` does not begin in time, HyperPod was busy with other work on it.
         """
         left = {node.live.instance_id: node for node in nodes if not node.is_done}
         failed: dict[str, str] = {}
@@ -202,10 +202,10 @@ class NodeWork:
     def give_back(
         self, nodes: Sequence[PlannedNode], restarted: Collection[str]
     ) -> tuple[Outcome, ...]:
-        """Let jobs start on nodes again, as each has registered; return how that ended.
+        """Resume nodes once each has registered; return the outcome.
 
-        Those that were `restarted` have to register once more. Nodes that others hold, and those
-        that Slurm does not know, are left as they are.
+        `restarted` nodes have to register again. Nodes that others hold, and nodes unknown to
+        Slurm, stay as they are.
         """
         left = {node.name: node for node in self._ours(nodes)}
         unregistered = set(restarted)
@@ -223,7 +223,7 @@ class NodeWork:
             after = self._looked(answering).nodes if answering else {}
             for name in answering:
                 now = after.get(name)
-                if now and not now.answers:  # slurmctld asks each node anew that it has resumed
+                if now and not now.answers:  # slurmctld pings each resumed node again
                     continue
                 node = left.pop(name)
                 reason = f"Slurm holds it: {now.shown}, {now.reason}" if now and now.is_held else ""
@@ -236,18 +236,18 @@ class NodeWork:
         return tuple(ends)
 
     def patiently(self, ask: Callable[[], Answer]) -> Answer:
-        """Ask again while answers fail to come; raises AwsUnavailable when that goes on."""
+        """Retry while answers fail; raises AwsUnavailable when that persists."""
         for _ in range(FAILED_ANSWERS):
             try:
                 return ask()
             except AwsUnavailable as error:
-                self.tell(f"{error}; asking again")
+                self.tell(f"{error}; trying again")
                 self.pause(POLL_SECONDS)
         return ask()
 
 
 def _answers(node: PlannedNode, now: SlurmNode | None, *, is_new: bool) -> bool:
-    """Return whether a node's slurmd answers, and since its new start where there was to be one."""
+    """Return whether a node's slurmd answers, and has restarted if it had to."""
     if now is None or not now.answers:
         return False
     before = node.slurm.started if node.slurm else ""

@@ -1,8 +1,8 @@
-"""Looks at live nodes: what HyperPod has put there, to be compared with a platform profile.
+"""Inspection of live nodes: what HyperPod has installed, to compare with a platform profile.
 
-It goes the way of `slurmpod lifecycle run`, through Session Manager, to one node of each group.
-What runs there is the lifecycle scripts' own program for these facts, which changes nothing and
-leaves out what could be a secret.
+Connects through Session Manager, as `slurmpod lifecycle run` does, to one node of each group. There
+it runs the lifecycle scripts' own program for these facts, which changes nothing and
+leaves out anything that could be a secret.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Observation:
 
     @property
     def first(self) -> str:
-        """The name of the first node that was looked at: a controller, unless groups were named."""
+        """The name of the first inspected node: a controller, unless groups were named."""
         return self.nodes[0].name
 
     @property
@@ -45,10 +45,10 @@ class Observation:
 def observe(
     nodes: ClusterView, resolved: Resolved, sessions: NodeSessions, only: Collection[str] = ()
 ) -> Observation:
-    """Look at a node of each group, or of those that are named.
+    """Inspect a node of each group, or of the named ones.
 
-    Raises AwsUnavailable without an answer, without a controller, or without a node of a group that
-    is named.
+    Raises AwsUnavailable without an answer, without a controller, or without a node of a named
+    group.
     """
     roles = {group.name: group.role for group in resolved.groups if group.name in only or not only}
     first: dict[str, Node] = {}
@@ -57,9 +57,9 @@ def observe(
             first.setdefault(node.group, node)
     order = sorted(first.values(), key=lambda node: [*Role].index(roles[node.group]))
     if only and (without := [name for name in only if name not in first]):
-        raise AwsUnavailable(f"{', '.join(without)} of {resolved.name} has no node that runs")
+        raise AwsUnavailable(f"{', '.join(without)} of {resolved.name} has no running node")
     if not only and (not order or roles[order[0].group] is not Role.CONTROLLER):
-        raise AwsUnavailable(f"{resolved.name} has no controller that runs")
+        raise AwsUnavailable(f"{resolved.name} has no running controller")
     cluster_id = nodes.cluster_id(resolved.name)
     found = []
     for node in order:
@@ -70,16 +70,16 @@ def observe(
 
 
 def node_command() -> str:
-    """Return what a shell on a node has to do; it only reads."""
+    """Return the command for a node's shell; read-only."""
     return as_root(question(FACTS, shlex.join(["python3", "-c", platform_facts_program()])))
 
 
 def observed_node(name: str, role: Role, answer: str) -> ObservedNode:
-    """Return what a node's program has printed; raises AwsUnavailable for anything but facts."""
+    """Return the facts from a node's program; raises AwsUnavailable for other output."""
     try:
-        told = json.loads(answer)
+        answered = json.loads(answer)
     except ValueError:
         raise AwsUnavailable(
-            f"{name} did not tell its facts, but: {answer.strip()[-200:]}"
+            f"{name} did not print its facts, but: {answer.strip()[-200:]}"
         ) from None
-    return ObservedNode(name, role, told["now"], told["at_first"] or {})
+    return ObservedNode(name, role, answered["now"], answered["at_first"] or {})

@@ -1,4 +1,4 @@
-"""Pictures of an environment's dashboards, from what its Prometheus has."""
+"""Pictures of an environment's dashboards, from its Prometheus data."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from slurmpod.metrics.picture import Series, dashboard_picture, panel_picture, s
 
 HOURS = 1.0
 POINTS = 240
-"""How many points a line has at most."""
+"""The most points of a line."""
 
 
 class Queries(Protocol):
-    """What answers a query over a time; see PrometheusQueries."""
+    """Anything that answers a query over a period; see PrometheusQueries."""
 
     def range(
         self, query: str, begin: float, end: float, step_seconds: float
@@ -46,7 +46,7 @@ class PanelPicture:
 def panels_with_data(
     dashboards: Sequence[Dashboard], queries: Queries, *, now: float, scrape_seconds: int
 ) -> tuple[PanelPicture, ...]:
-    """Draw the last hour of each panel that has something to show; raises AwsUnavailable."""
+    """Draw the last hour of each panel that has data; raises AwsUnavailable."""
     window = _Window(queries, now, scrape_seconds)
     drawn = []
     for dashboard in dashboards:
@@ -66,10 +66,10 @@ class _Window:
         self._end = now
         self._step = max(float(scrape_seconds), HOURS * 3600 / POINTS)
         self._rate_interval = f"{4 * scrape_seconds}s"
-        """As Grafana has it (its documentation, "Prometheus template variables")."""
+        """As in Grafana (its documentation, "Prometheus template variables")."""
 
     def series(self, panel: Panel) -> list[Series]:
-        """Return what a panel shows, of all nodes."""
+        """Return a panel's series, of all nodes."""
         begin = self._end - HOURS * 3600
         found = []
         for legend, expression in panel.queries.items():

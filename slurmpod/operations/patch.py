@@ -1,8 +1,8 @@
-"""New software on the nodes of a live cluster, group by group, without harm to jobs.
+"""Software updates on the nodes of a live cluster, group by group, without harm to jobs.
 
-HyperPod gives each node of a group a root volume of the new software, and ends what runs there. So
-jobs leave first; after each group its nodes have to be good, and a job has to run, before the next
-one begins. Source: developer guide, "Update the SageMaker HyperPod platform software of a cluster".
+HyperPod gives each node of a group a new root volume, and ends its processes. So jobs leave first;
+after each group its nodes must be healthy, and a job must run, before the next one begins. Source:
+developer guide, "Update the SageMaker HyperPod platform software of a cluster".
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from slurmpod.operations.node_work import POLL_SECONDS, NodeWork, Outcome
 from slurmpod.resolve import Resolved, ResolvedGroup
 
 ORDER = (Role.CONTROLLER, Role.LOGIN, Role.WORKER)
-"""Slurm's daemons on controllers are never older than those on other nodes (Slurm's upgrade guide),
-and the scripts of other nodes ask the controller."""
+"""Controllers first: their daemons must never be older than those of other nodes (Slurm's upgrade
+guide), and the scripts of other nodes query the controller."""
 
 ENDED = {"InService", "Failed"}
 GOOD = "Succeeded"
 UPDATING = "SystemUpdating"
-"""The status of a cluster while an update runs: one that was begun by an interrupted command is
+"""The status of a cluster during an update: one that an interrupted command has started is
 waited for."""
 
 
 @dataclass(frozen=True)
 class GroupPatch:
-    """A group to patch, its nodes, and those that jobs leave meanwhile.
+    """A group to patch, its nodes, and the nodes to drain meanwhile.
 
-    While a controller starts anew, no node may have a job: slurmctld's state is on its disk. Login
-    nodes may have some, too, by the partition of all nodes that HyperPod makes.
+    While a controller restarts, no node may have a job: slurmctld's state is on its disk. Login
+    nodes may have some, too, through HyperPod's partition of all nodes.
     """
 
     group: str
@@ -47,7 +47,7 @@ class GroupPatch:
 def patches(
     resolved: Resolved, only: Sequence[str], live: Sequence[Node]
 ) -> tuple[GroupPatch, ...]:
-    """Return the groups in their order: all that have nodes, or those that are named."""
+    """Return the groups in order: all that have nodes, or the named ones."""
     chosen = [group for group in resolved.groups if not only or group.name in only]
     in_order = sorted(chosen, key=lambda group: ORDER.index(group.role))
     found = (_patch(group, resolved, live) for group in in_order)
@@ -67,9 +67,9 @@ def _patch(group: ResolvedGroup, resolved: Resolved, live: Sequence[Node]) -> Gr
 
 @dataclass
 class Rollout:
-    """The work: one group after the other, until one is not good.
+    """The work: one group after the other, stopping at the first failure.
 
-    `check_job` runs a job after a group; None where no group has workers. `lacking` returns what
+    `check_job` runs a job after a group; None if no group has workers. `lacking` returns what
     groups lack to start slurmd beside a newer controller (see required_plugins).
     """
 
@@ -85,9 +85,9 @@ class Rollout:
     def run(
         self, plans: Sequence[tuple[GroupPatch, NodePlan]], *, saves: bool, requeue: bool
     ) -> tuple[Outcome, ...]:
-        """Patch the groups, and return how each node ended; nodes of later groups are left out.
+        """Patch the groups, and return each node's outcome; nodes of later groups are left out.
 
-        `saves` the job records before a controller loses its disk.
+        `saves` saves the job records before a controller loses its disk.
         """
         ends: list[Outcome] = []
         groups = {patch.group for patch, _ in plans}
@@ -96,15 +96,15 @@ class Rollout:
             self.work.free(plan, requeue=requeue)
             if patch.role is Role.CONTROLLER and saves:
                 self.work.slurm.save_records()
-            self.tell(f"{patch.group}: HyperPod puts new software on {len(patch.nodes)} nodes")
+            self.tell(f"{patch.group}: HyperPod is updating {len(patch.nodes)} nodes")
             ends += self._update(patch, plan, groups)
             if not all(end.succeeded for end in ends):
-                self.tell(f"stopped at {patch.group}; groups after it are as they were")
+                self.tell(f"stopped at {patch.group}; later groups are unchanged")
                 break
         return tuple(ends)
 
     def _as_it_is_now(self, plan: NodePlan) -> NodePlan:
-        """Look at Slurm again: the groups before have drained nodes, and given them back."""
+        """Look at Slurm again: earlier groups have drained and resumed nodes."""
         view = self.work.patiently(lambda: self.work.slurm.look(plan.named()))
         nodes = (replace(node, slurm=view.nodes.get(node.name)) for node in plan.nodes)
         return replace(plan, nodes=tuple(nodes), jobs=view.jobs)
@@ -132,10 +132,10 @@ class Rollout:
         if patch.role is Role.CONTROLLER:
             self._waiting |= self.work.patiently(lambda: self.lacking(patch.freed))
             for group, library in self._waiting.items():
-                self.tell(f"{group}: no jobs until its own turn: {_lacks(library)}")
+                self.tell(f"{group}: no jobs until it is patched: {_lacks(library)}")
 
     def _left_behind(self, patch: GroupPatch, groups: Collection[str]) -> list[Outcome]:
-        """Return the nodes that wait for a patch that is not asked for."""
+        """Return the nodes that need a patch that was not requested."""
         return [
             _end(node, f"patch {node.group}, too: {_lacks(self._waiting[node.group])}")
             for node in patch.freed
@@ -143,16 +143,16 @@ class Rollout:
         ]
 
     def _see_a_job_run(self, patch: GroupPatch) -> list[Outcome]:
-        """Run a job, if not all groups that could have it wait."""
+        """Run a job, unless all groups that could run it wait."""
         waits = patch.role is not Role.WORKER and self._waiting
         job = None if waits else self.check_job(patch)
         if job:
             self.tell(f"{patch.group}: {job.detail}")
-        failure = f"no job runs: {job.detail}" if job and not job.succeeded else ""
+        failure = f"the test job failed: {job.detail}" if job and not job.succeeded else ""
         return [_end(node, failure) for node in patch.nodes]
 
     def _wait(self, group: str) -> str:
-        """Wait until HyperPod has ended; return why it failed, or nothing."""
+        """Wait until HyperPod is done; return why it failed, or an empty text."""
         while True:
             state = self.work.patiently(lambda: self.live.software_update(group))
             if state.cluster_status in ENDED:
@@ -163,7 +163,7 @@ class Rollout:
 
 
 def _lacks(library: str) -> str:
-    return f"slurmd there lacks {library}, which the controller requires by now"
+    return f"slurmd there lacks {library}, which the updated controller requires"
 
 
 def _end(node: Node, failure: str) -> Outcome:

@@ -1,8 +1,9 @@
-"""Which jobs of a live cluster an automatic patch of HyperPod would meet.
+"""Running jobs that conflict with an automatic patch of HyperPod.
 
-On its date HyperPod cordons all nodes of a group, and waits 24 hours for them to become idle unless
-it was told otherwise, which DescribeCluster does not show. A job that runs longer keeps its node
-from the patch. Source: API reference, ClusterAutoPatchConfig and ClusterAutoPatchConfigDetails.
+On the patch date HyperPod cordons all nodes of a group, and waits 24 hours for them to become idle
+unless configured otherwise, which DescribeCluster does not show. A job that runs longer keeps its
+node from the patch. Source: API reference, ClusterAutoPatchConfig and
+ClusterAutoPatchConfigDetails.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from slurmpod.slurm.queue import WITH_NODES, QueuedJob, read_queue, squeue
 JOBS = "jobs"
 USUAL_WINDOW = timedelta(hours=24)
 SECONDS = 20
-"""How long squeue may take: without slurmctld it tries again and again."""
+"""Timeout of squeue: without slurmctld it retries."""
 
 
 @dataclass(frozen=True)
 class Collisions:
-    """A group that HyperPod patches, when (None: no date is set), and the jobs that outlast it."""
+    """A group to patch, the date (None: not set), and the jobs that outlast it."""
 
     group: str
     strategy: str
@@ -38,7 +39,7 @@ class Collisions:
 def collisions_of(
     clients: AwsClients, resolved: Resolved, sessions: NodeSessions, now: datetime
 ) -> tuple[Collisions, ...]:
-    """Ask HyperPod for the dates and Slurm for the jobs; raises AwsUnavailable."""
+    """Read the dates from HyperPod and the jobs from Slurm; raises AwsUnavailable."""
     view = ClusterView(clients)
     cluster = view.cluster(resolved.name)
     patched = [group for group in cluster.groups if group.patch_strategy is not None]
@@ -61,7 +62,7 @@ def _collisions(
 def outlasting(
     jobs: Sequence[QueuedJob], nodes: set[str], begins: datetime
 ) -> tuple[QueuedJob, ...]:
-    """Return the jobs on some nodes that still run when HyperPod stops waiting."""
+    """Return the jobs on these nodes that still run when HyperPod stops waiting."""
     return tuple(
         job
         for job in jobs
@@ -71,6 +72,6 @@ def outlasting(
 
 
 def jobs_command() -> str:
-    """Return what a shell on a controller has to do; it only reads."""
+    """Return the command for a controller's shell; read-only."""
     asked = squeue("--all", f"--states={WITH_NODES}")
     return as_root(f"PATH=/opt/slurm/bin:$PATH\n{question(JOBS, f'timeout {SECONDS} {asked}')}")

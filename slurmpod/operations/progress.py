@@ -1,4 +1,4 @@
-"""Progress of long work on the screen: one line per stage, and what is going on right now."""
+"""Progress of long work on the screen: one line per stage, and the current activity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """Shows stages on standard error as they begin and end, and remembers how long each took."""
+    """Shows stages on standard error as they begin and end, and records their times."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True, highlight=False)
@@ -38,7 +38,7 @@ class Progress:
         self._print("[green]✓[/green]", title, started)
 
     def now(self, detail: str) -> None:
-        """Show what the running stage is doing; only a terminal shows it."""
+        """Show the activity of the running stage; only on a terminal."""
         if self._status:
             self._status.update(f"{self._title} [dim]· {escape(detail)}[/dim]")
 

@@ -1,4 +1,4 @@
-"""Several questions to one node in one session, whose answers are told apart by marks."""
+"""Several queries to one node in one session, with marks between the answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slurmpod.operations.connect import NodeSessions, command_session
 from slurmpod.resolve import Resolved, session_target
 
 MARK = "slurmpod-asks"
-"""The word before the name of each answer in what the node prints."""
+"""The word before the name of each answer in the node's output."""
 
 END = "end"
 PATIENCE_SECONDS = 90.0
@@ -21,13 +21,13 @@ PATIENCE_SECONDS = 90.0
 
 
 def as_root(script: str) -> str:
-    """Return what a shell on a node has to do so that root runs `script`, and tells its end."""
+    """Return the command for a node's shell to run `script` as root, with a mark at its end."""
     whole = f"{script.rstrip()}\necho '{MARK} {END}'\n"
     return shlex.join(["sudo", "--non-interactive", "sh", "-c", whole])
 
 
 def question(name: str, command: str) -> str:
-    """Return the lines of a script that give `command`'s output the name `name`."""
+    """Return the script lines that label `command`'s output with `name`."""
     return f"echo '{MARK} {name}'\n{command}\n"
 
 
@@ -38,7 +38,7 @@ def ask_controller(
     nodes: Sequence[Node],
     command: str,
 ) -> Mapping[str, str]:
-    """Ask the first controller that answers; raises AwsUnavailable where none does."""
+    """Query the first controller that answers; raises AwsUnavailable if none does."""
     groups = {group.name for group in resolved.groups_with(Role.CONTROLLER)}
     refusal = AwsUnavailable("no controller is in service")
     for node in nodes:
@@ -53,7 +53,7 @@ def ask_controller(
 def ask_node(
     sessions: NodeSessions, cluster_id: str, node: Node, command: str
 ) -> Mapping[str, str]:
-    """Open a session in which a node runs a command that `as_root` made; return its answers.
+    """Open a session to run a command from `as_root` on a node; return its answers.
 
     Raises:
         AwsUnavailable: as `ask` does.
@@ -68,32 +68,32 @@ def ask(
     node: str,
     patience_seconds: float = PATIENCE_SECONDS,
 ) -> Mapping[str, str]:
-    """Open a session with a command that `as_root` made; return what the node answered.
+    """Open a session with a command from `as_root`; return the node's answers.
 
     Raises:
-        AwsUnavailable: no session begins, or the node did not answer to the end, or not in time.
+        AwsUnavailable: the session did not start, or the answer was incomplete or late.
     """
     return read_answers(sessions.output(request, patience_seconds), node)
 
 
 def read_answers(output: str, node: str) -> Mapping[str, str]:
-    """Return what stands after each mark, by the name that the mark has; raises AwsUnavailable."""
+    """Return the text after each mark, by the mark's name; raises AwsUnavailable."""
     answers = Answers(_parts(output.splitlines()), node)
     if END not in answers:
         said = [line for line in output.splitlines() if line.strip()] or ["nothing"]
-        raise AwsUnavailable(f"{node} did not answer to the end: {'; '.join(said[-3:])}")
+        raise AwsUnavailable(f"{node} gave an incomplete answer: {'; '.join(said[-3:])}")
     return answers
 
 
 class Answers(dict[str, str]):
-    """What a node answered, by names; one that is missing raises AwsUnavailable."""
+    """A node's answers by name; a missing one raises AwsUnavailable."""
 
     def __init__(self, parts: Mapping[str, str], node: str) -> None:
         super().__init__(parts)
         self._node = node
 
     def __missing__(self, name: str) -> str:
-        raise AwsUnavailable(f"{self._node} left a question without an answer: {name}")
+        raise AwsUnavailable(f"{self._node} did not answer a query: {name}")
 
 
 def _parts(lines: Sequence[str]) -> dict[str, str]:

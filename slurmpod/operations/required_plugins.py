@@ -1,9 +1,9 @@
 """Groups whose nodes lack a library that the controller's plugstack.conf requires.
 
-plugstack.conf is the controller's, and all nodes get it; the libraries are each node's own.
-HyperPod's image of July 2026 requires pyxis: once the controller has it, slurmd does not start
-again on nodes of an image without pyxis until they have the newer image, too. `optional` in place
-of `required` would let such a node run jobs that ask for a container, without one.
+All nodes use the controller's plugstack.conf, but their own libraries. HyperPod's image of July
+2026 requires pyxis: once the controller has it, slurmd does not restart on nodes of an image
+without pyxis until they have the newer image, too. `optional` instead of `required` would let such
+a node run jobs that ask for a container, without one.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _REQUIRED = question(
     REQUIRED,
     f"sed -n 's,^[[:space:]]*required[[:space:]]*\\(/[^[:space:]]*\\).*,\\1,p' {PLUGSTACK}",
 )
-"""Libraries by their paths; one that has only a name is Slurm's own or HyperPod's."""
+"""Libraries with a path; one that has only a name is Slurm's own or HyperPod's."""
 
 Ask = Callable[[Node, str], Mapping[str, str]]
-"""Lets a node run what `as_root` made."""
+"""Runs a command from `as_root` on a node."""
 
 
 def groups_without(slurm: RemoteSlurm, nodes: Iterable[Node], ask: Ask) -> Mapping[str, str]:
-    """Return the library that is missing, by the group; raises AwsUnavailable.
+    """Return the missing library by group; raises AwsUnavailable.
 
-    All nodes of a group have one image: its first node that runs answers for it.
+    All nodes of a group have one image, so only its first running node is queried.
     """
     libraries = slurm.answers(_REQUIRED)[REQUIRED].split()
     if not libraries:

@@ -1,7 +1,7 @@
-"""What a repository says of its packages -> exact pins with hashes, which uv resolves once.
+"""The packages of a repository -> exact pins with hashes, resolved once by uv.
 
-A lock file of uv says it already; of other files uv takes what the nodes can install: wheels for
-their platform and their Python. What has none is built there.
+A lock file of uv has them already; for other files uv chooses wheels for the nodes' platform and
+Python. Packages without such a wheel are built there.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from slurmpod.jobs.venv.lock import Locked, read_lock
 
 LOCK, PROJECT, LIST = "uv.lock", "pyproject.toml", "requirements.txt"
 PLATFORMS = {"x86_64": "x86_64-manylinux_2_28", "arm64": "aarch64-manylinux_2_28"}
-"""What uv calls the platform of nodes, by what EC2 calls their processors. HyperPod's images have
-glibc 2.35 (release notes, 2025-05); wheels of PyTorch ask for 2.28."""
+"""uv's names of the nodes' platforms, by EC2's names of processors. HyperPod's images have
+glibc 2.35 (release notes, 2025-05); wheels of PyTorch require 2.28."""
 
 PYTHON = re.compile(r"3\.\d{1,2}(?:\.\d+)?", re.ASCII)
 FORM = ("--no-header", "--no-python-downloads", "--format", "pylock.toml")
@@ -32,14 +32,14 @@ SHOWN_LINES = 6
 def packages_of(
     repository: Path, architecture: str, python: str, index: str
 ) -> tuple[Path, Locked]:
-    """Return which file says what a repository needs, and what is installed for all of it.
+    """Return the file with a repository's requirements, and the packages to install.
 
     `repository` is a folder, or the file itself; `python` a version such as 3.10. Raises
-    JobRefused, or InvalidEnvironment with all packages that nodes cannot have.
+    JobRefused, or InvalidEnvironment with all packages that nodes cannot install.
     """
     file = _file_of(repository)
     if not PYTHON.fullmatch(python):
-        raise JobRefused(f"'{python}' is no version of Python", "write one such as 3.10")
+        raise JobRefused(f"'{python}' is not a Python version", "write one such as 3.10")
     platform = PLATFORMS[architecture]
     if file.name == LOCK:
         words = ["export", "--frozen", "--no-dev", "--no-emit-project"]
@@ -53,7 +53,7 @@ def packages_of(
 
 
 def _compiled(words: Sequence[str], file: Path) -> str:
-    """Return what uv resolves: versions with wheels if these suffice, else the newest ones."""
+    """Return uv's resolution: versions with wheels if possible, else the newest ones."""
     done = _uv((*words, "--only-binary", ":all:"), file)
     return done.stdout if done.returncode == 0 else _resolved(words, file)
 
@@ -62,7 +62,7 @@ def _resolved(words: Sequence[str], file: Path) -> str:
     done = _uv(words, file)
     if done.returncode:
         said = "\n".join(done.stderr.strip().splitlines()[:SHOWN_LINES])
-        raise JobRefused(f"uv cannot resolve {file}:\n{said}", "mend what it names")
+        raise JobRefused(f"uv cannot resolve {file}:\n{said}", "fix the reported problem")
     return done.stdout
 
 
@@ -73,7 +73,7 @@ def _file_of(repository: Path) -> Path:
         found = [repository]
     if not found:
         raise JobRefused(
-            f"{repository} says nowhere what packages it needs",
+            f"{repository} does not list its packages",
             f"name a file such as {', '.join(names[:-1])} or {names[-1]}, or a folder that has one",
         )
     return found[0]
@@ -88,16 +88,14 @@ def _not_alone(file: Path) -> frozenset[str]:
         names = settings.get("no-build-isolation-package", ())
         return frozenset(re.sub(r"[-_.]+", "-", each).lower() for each in names)
     except (ValueError, AttributeError, TypeError) as error:
-        raise JobRefused(f"{project} cannot be read: {error}", "mend it") from None
+        raise JobRefused(f"{project} cannot be read: {error}", "fix it") from None
 
 
 def _uv(words: Sequence[str], file: Path) -> subprocess.CompletedProcess[str]:
     beside = Path(sys.executable).with_name("uv")
     uv = shutil.which("uv") or (str(beside) if beside.exists() else None)
     if uv is None:
-        raise JobRefused(
-            f"{file} is resolved by uv, which is not there", "install it: pip install uv"
-        )
+        raise JobRefused(f"{file} needs uv, which is not installed", "install it: pip install uv")
     return subprocess.run(
         [uv, "--quiet", *words], cwd=file.parent, check=False, capture_output=True, text=True
     )

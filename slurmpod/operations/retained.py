@@ -1,4 +1,4 @@
-"""Leftovers of earlier deployments of an environment, which no stack holds any more."""
+"""Retained resources of earlier deployments of an environment, which are in no stack."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from slurmpod.resolve.environment import ENVIRONMENT_TAG
 from slurmpod.resolve.stacks import all_stack_names
 
 FAILED_FOR_GOOD = ("DELETE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED")
-"""In these states CloudFormation lets one do nothing with a stack but delete it."""
+"""In these states CloudFormation can only delete a stack."""
 
 
 @dataclass(frozen=True)
 class RememberedStack:
-    """One stack from its creation to its end, if that has come."""
+    """One stack from its creation to its deletion, if it is deleted."""
 
     stack: StackRecord
     resources: Sequence[StackedResource]
@@ -30,18 +30,18 @@ class RememberedStack:
 
     @property
     def must_go(self) -> bool:
-        """Return whether the stack stands in the way of another one of its name."""
+        """Return whether the stack blocks a new one with its name."""
         return self.stack.status in FAILED_FOR_GOOD
 
     def present(self) -> Sequence[StackedResource]:
-        """Return what is not deleted: what the stack has, or let go."""
+        """Return resources that are not deleted: those in the stack, and those that it let go."""
         return [
             each for each in self.resources if each.physical_id and each.status != "DELETE_COMPLETE"
         ]
 
     @cached_property
     def template(self) -> Mapping[str, Any]:
-        """The template of the stack, read when it is first needed."""
+        """The template of the stack, read on first use."""
         return self.inventory.template(self.stack)
 
     def ref(self, name: str) -> str:
@@ -62,7 +62,7 @@ class RememberedStack:
 def remembered_stacks(
     inventory: AccountInventory, names: Sequence[str]
 ) -> tuple[RememberedStack, ...]:
-    """Return all stacks of these names that CloudFormation remembers, newest first."""
+    """Return all stacks with these names that CloudFormation still lists, newest first."""
     return tuple(
         RememberedStack(stack, inventory.resources(stack), inventory)
         for stack in inventory.stacks(names)
@@ -75,15 +75,15 @@ def definition_of(
 ) -> Mapping[str, Any]:
     """Return a resource's entry in the template of its stack, references replaced by ids.
 
-    It can then be imported without what it refers to, and in any order.
+    It can then be imported without the resources that it refers to, and in any order.
 
     Raises:
-        UnknownReference: It refers to something of which nobody remembers the id.
+        UnknownReference: It refers to something whose id is lost.
     """
 
     def output(stack: str, name: str) -> str:
         known = [other for other in history if other.stack.name == stack]
-        # A network may be in a stack of another app, which has a name of its own.
+        # A network may be in another app's stack, which has a different name.
         for other in known or remembered_stacks(remembered.inventory, [stack]):
             outputs = other.template.get("Outputs", {})
             if name in outputs:
@@ -102,7 +102,7 @@ def definition_of(
 
 
 SAME_AS_REF = frozenset({"GroupId", "Id", "KeyId", "SubnetId", "VpcId"})
-"""These attributes are what Ref gives as well."""
+"""Attributes with the same value as Ref."""
 
 ARNS: Final[Mapping[str, str]] = {
     "AWS::IAM::Role": "arn:{partition}:iam::{account}:role/{id}",
@@ -114,7 +114,7 @@ ARNS: Final[Mapping[str, str]] = {
 
 
 def attribute_of(resource: StackedResource, attribute: str, stack: StackRecord) -> str:
-    """Return an attribute of a resource of `stack`; or raise UnknownReference."""
+    """Return an attribute of a resource of `stack`; raises UnknownReference."""
     if attribute in SAME_AS_REF:
         return resource.physical_id
     if attribute.endswith("Arn") and resource.physical_id.startswith("arn:"):
@@ -128,25 +128,25 @@ def attribute_of(resource: StackedResource, attribute: str, stack: StackRecord) 
 
 
 class UnknownReference(Exception):
-    """A reference whose value nobody remembers; the text names it."""
+    """A reference whose value is lost; the text names it."""
 
 
 class ReferenceValues(Protocol):
     """The values of one stack's references; raises UnknownReference."""
 
     def ref(self, name: str) -> str:
-        """Return what Ref gave."""
+        """Return the value of Ref."""
 
     def attribute(self, name: str, attribute: str) -> str:
-        """Return what Fn::GetAtt gave."""
+        """Return the value of Fn::GetAtt."""
 
 
 def without_references(
     value: Any, memory: ReferenceValues, output: Callable[[str, str], str]
 ) -> Any:
-    """Return `value` with references replaced by what they stood for; other functions stay.
+    """Return `value` with references replaced by their values; other functions stay.
 
-    `output` gives an output of another stack, by stack name and output name.
+    `output` returns an output of another stack, by stack name and output name.
 
     Raises:
         UnknownReference: A reference cannot be replaced.
@@ -172,9 +172,9 @@ FILE_SYSTEM = "AWS::FSx::FileSystem"
 
 @dataclass(frozen=True)
 class Leftover:
-    """A resource that outlived its stack; `definition` is what it was made from.
+    """A resource that outlived its stack; `definition` is its template entry.
 
-    `identifier` names it for an import. `problem` says why it cannot be taken back, if it cannot.
+    `identifier` names it for an import. `problem` is why it cannot be adopted, if it cannot.
     """
 
     stack: StackRecord
@@ -186,10 +186,10 @@ class Leftover:
 
 @dataclass(frozen=True)
 class Leftovers:
-    """All that is left.
+    """All retained resources.
 
-    `failed` are stacks that have to go before their names can be used again; `vpc_ids` are the
-    VPCs that stacks of the environment hold, or held and left.
+    `failed` are stacks to delete before their names can be used again; `vpc_ids` are the
+    VPCs of the environment's stacks, including retained ones.
     """
 
     resources: tuple[Leftover, ...]
@@ -199,7 +199,7 @@ class Leftovers:
 
 
 def find_leftovers(inventory: AccountInventory, former: str, environment: str) -> Leftovers:
-    """Return what the environment `former` left, and no stack of it or of `environment` holds.
+    """Return the resources of `former` that are in no stack of it or of `environment`.
 
     Raises:
         AwsUnavailable: AWS does not answer.
@@ -227,7 +227,7 @@ def find_leftovers(inventory: AccountInventory, former: str, environment: str) -
 
 
 def _takers(former: str, environment: str, live: Collection[str]) -> Mapping[str, str]:
-    """Return by former name the stacks that can take something in: those that are not there."""
+    """Return, by former name, the stacks that can import: those that do not exist."""
     pairs = zip(all_stack_names(former), all_stack_names(environment), strict=True)
     return {old: new for old, new in pairs if new not in live}
 
@@ -238,7 +238,7 @@ def _left(
     owned: Collection[str],
     takers: Mapping[str, str],
 ) -> Iterator[Leftover]:
-    """Yield every leftover once; of several for one place, the newest takes it."""
+    """Yield every resource once; of several for one place, the newest is adopted."""
     over = [remembered for remembered in history if remembered.is_over]
     types = {each.type for remembered in over for each in remembered.present()}
     identifiers = inventory.identifiers(types) if types else {}
@@ -269,7 +269,7 @@ def _leftover(
     try:
         definition = definition_of(resource, remembered, history)
     except UnknownReference as unknown:
-        problem = f"nobody remembers what {unknown} was, which it refers to"
+        problem = f"it refers to {unknown}, whose id is lost"
         return Leftover(remembered.stack, resource, {}, {names[0]: resource.physical_id}, problem)
     properties = definition["Properties"]
     others = {name: str(properties[name]) for name in names[1:] if name in properties}
@@ -289,12 +289,12 @@ def _placed(
     takers: Mapping[str, str],
     taken: set[tuple[str, str]],
 ) -> Leftover:
-    """Say where a leftover cannot go back to its place; otherwise the place is taken now."""
+    """Return the resource with a problem if its place is taken; otherwise take the place."""
     if found.problem:
         return found
     stack, _ = place
     if stack not in takers:
-        return replace(found, problem="its stack was made anew without it")
+        return replace(found, problem="its stack was created again without it")
     if place in taken:
         return replace(found, problem="a newer one takes its place")
     taken.add(place)

@@ -1,7 +1,7 @@
 """The deployed scripts on nodes of several groups: usually controllers first, workers last.
 
-Workers ask a controller, and accounts and partitions are made there. A group whose nodes do not all
-succeed is the last: a mistake must not take the others, too.
+Workers query a controller, which creates accounts and partitions. A group with a failed node is the
+last one to run, to limit the damage of a mistake.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from slurmpod.resolve import Resolved
 ORDER = (Role.CONTROLLER, Role.LOGIN, Role.WORKER)
 
 WORKERS_FIRST = {"lifecycle.containers": True, "access.ssh_needs_job": False}
-"""Changes, and to what, after which a controller asks of workers what they must have before: pyxis
+"""Changes, with their new values, after which a controller needs updated workers: pyxis
 to start a job, and logins that no longer wait for one (docs/lifecycle.md)."""
 
 
 def workers_go_first(found: Iterable[Change]) -> bool:
-    """Return whether jobs would not start where a controller is changed before its workers."""
+    """Return whether jobs would not start if a controller is changed before its workers."""
     return any(
         change.path in WORKERS_FIRST and bool(change.new) is WORKERS_FIRST[change.path]
         for change in found
@@ -33,16 +33,16 @@ def workers_go_first(found: Iterable[Change]) -> bool:
 
 
 def can_run_scripts(resolved: Resolved) -> bool:
-    """Return whether an environment's nodes run scripts that are ours, and bear to run again."""
+    """Return whether an environment's nodes run slurmpod's scripts, which can be run again."""
     return render_bundle(resolved) is not None and resolved.lifecycle.own_scripts is None
 
 
 def stale_nodes(
     nodes: ClusterView, resolved: Resolved, due: Collection[str] = ()
 ) -> tuple[Node, ...]:
-    """Return the running nodes whose scripts will be older ones once the file is deployed.
+    """Return the running nodes whose scripts will be outdated once the file is deployed.
 
-    `due` are the instance ids of those that an earlier deployment owes. Raises AwsUnavailable.
+    `due` are the instance ids with pending scripts of an earlier deployment. Raises AwsUnavailable.
     """
     bundle = render_bundle(resolved)
     if bundle is None or not can_run_scripts(resolved):
@@ -70,7 +70,7 @@ def plan_rollout(
     """Plan a run for each group with running nodes, in order; `only` are instance ids.
 
     Raises:
-        AwsUnavailable: AWS cannot be asked, or there is nothing to run.
+        AwsUnavailable: AWS does not answer, or there is nothing to run.
     """
     groups = {
         node.group
@@ -94,7 +94,7 @@ def run_rollout(
 ) -> Iterator[NodeReport]:
     """Run the plans one after the other, up to the first with a node that fails.
 
-    `workers` sees to the jobs on nodes that Slurm knows as workers; without it nobody does.
+    `workers` drains nodes that Slurm knows as workers; without it none are drained.
     """
     for plan in plans:
         if workers and plan.nodes[0].group in workers.groups and not plan.dry_run:

@@ -1,7 +1,7 @@
-"""Another number of nodes in a group: which nodes go, and what the environment's file says then.
+"""Changing the number of nodes in a group: the nodes to delete, and the count in the file.
 
-Nodes that go are chosen here and not by HyperPod, which knows nothing of jobs: those out of service
-first, then those without jobs, then the others, which are drained.
+slurmpod chooses the nodes to delete, because HyperPod does not know about jobs: drained ones
+first, then idle ones, then the others, which are drained.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from slurmpod.reading.read import Reading
 from slurmpod.whole_file import write_whole
 
 ENDED = {"Running", "Failure"}
-"""Statuses of nodes for which nothing more is to be waited."""
+"""Final statuses of nodes, for which there is no more waiting."""
 
 AT_REST = {"InService", "Failed"}
-"""Statuses of clusters that HyperPod does not update: a new target is not seen before it begins."""
+"""Statuses of clusters that HyperPod is not updating: a new target is only visible later."""
 
 
 @dataclass(frozen=True)
 class ScalePlan:
-    """The change of one group; `leaving` are the nodes to delete, the first ones first."""
+    """The change of one group; `leaving` are the nodes to delete, in order."""
 
     group: str
     before: int
@@ -40,14 +40,14 @@ class ScalePlan:
 
     @property
     def is_resized(self) -> bool:
-        """Return whether HyperPod is told the count, as no node that is there goes."""
+        """Return whether HyperPod gets the new count, because no existing node is deleted."""
         return self.count != self.before and not self.leaving
 
 
 def plan_scale(
     described: Mapping[str, Any], count: int, live: Sequence[Node], view: SlurmView
 ) -> ScalePlan:
-    """Choose the nodes that go; none where the group grows, or only nodes to come are fewer."""
+    """Choose the nodes to delete; none if the group grows, or only pending nodes are removed."""
     name, target = described["InstanceGroupName"], described["TargetCount"]
     there = [node for node in live if node.group == name]
     surplus = max(0, target - count)
@@ -59,7 +59,7 @@ def plan_scale(
 
 
 def _worth(node: Node, view: SlurmView) -> tuple[bool, bool, bool, str]:
-    """Return by what nodes are sorted: those that are missed least come first."""
+    """Return the sort key of nodes: the least useful ones come first."""
     slurm = view.nodes.get(node.name)
     is_busy = slurm is not None and not slurm.is_free
     is_held = slurm is not None and slurm.is_held
@@ -68,7 +68,7 @@ def _worth(node: Node, view: SlurmView) -> tuple[bool, bool, bool, str]:
 
 @dataclass
 class Growth:
-    """The wait for the nodes of a group that has another count; `tell` takes lines for a person."""
+    """Waiting for the nodes of a resized group; `tell` takes lines for people."""
 
     live: LiveNodes
     tell: Callable[[str], None]
@@ -76,18 +76,18 @@ class Growth:
 
     def wait(self, plan: ScalePlan) -> tuple[Outcome, ...]:
         """Wait until all nodes are in service, or have failed, or HyperPod has given up."""
-        told: dict[str, Node] = {}
+        reported: dict[str, Node] = {}
         while True:
             there = [node for node in self.live.all() if node.group == plan.group]
             for node in there:
-                if node.status in ENDED and node.instance_id not in told:
-                    told[node.instance_id] = node
+                if node.status in ENDED and node.instance_id not in reported:
+                    reported[node.instance_id] = node
                     self.tell(f"{node.name}: {node.status}")
             if len(there) == plan.count and all(node.status in ENDED for node in there):
                 return tuple(_end(node) for node in there)
             group = self.live.group(plan.group)
             if group["ClusterStatus"] in AT_REST and group["TargetCount"] != plan.count:
-                reason = group.get("FailureMessage") or "HyperPod could not do it"
+                reason = group.get("FailureMessage") or "HyperPod gives no reason"
                 message = f"the target is {group['TargetCount']} again: {reason}"
                 return (Outcome(plan.group, plan.group, "", succeeded=False, detail=message),)
             self.pause(POLL_SECONDS)
@@ -100,16 +100,16 @@ def _end(node: Node) -> Outcome:
 
 
 def check_group(environment: Environment, name: str) -> None:
-    """Raise AwsUnavailable for the group of controllers, whose number is for a deployment."""
+    """Raise AwsUnavailable for the controller group, whose size only a deployment changes."""
     group = next(each for each in environment.cluster.groups if each.name == name)
     if group.role is Role.CONTROLLER:
         raise AwsUnavailable(
-            f"{name} has the controllers: HyperPod adds and deletes none while a cluster runs"
+            f"{name} has the controllers: HyperPod cannot add or delete them while a cluster runs"
         )
 
 
 def with_count(reading: Reading, name: str, count: int) -> Reading:
-    """Return what was read with another count, to be judged before it is wished for."""
+    """Return the environment with another count, to be checked against the rules."""
     environment = reading.environment
     if environment is None:
         return reading
@@ -123,7 +123,7 @@ def with_count(reading: Reading, name: str, count: int) -> Reading:
 
 @dataclass(frozen=True)
 class CountInFile:
-    """The place where a file says the count of a group, and what it says."""
+    """The place of a group's count in a file, and its value."""
 
     file: Path
     line: int
@@ -132,9 +132,9 @@ class CountInFile:
 
 
 def count_in_file(reading: Reading, name: str) -> CountInFile | None:
-    """Return where the environment's own file says a group's count as a plain number.
+    """Return the place where the environment's own file has a group's count as a plain number.
 
-    None where it is a default, or stands in a file that others extend, too: that is for a person.
+    None if it is a default, or in a file that others extend, too: then users change it.
     """
     environment = reading.environment
     names = [group.name for group in environment.cluster.groups] if environment else []
@@ -149,7 +149,7 @@ def count_in_file(reading: Reading, name: str) -> CountInFile | None:
 
 
 def write_count(place: CountInFile, count: int) -> bool:
-    """Write another count there, and nothing else; tell whether the file was still as it was."""
+    """Write another count there, and nothing else; return whether the file was unchanged."""
     with place.file.open(encoding="utf-8", newline="") as file:
         text = changed_text(file.read(), place, count)
     if text is None:
@@ -159,7 +159,7 @@ def write_count(place: CountInFile, count: int) -> bool:
 
 
 def changed_text(text: str, place: CountInFile, count: int) -> str | None:
-    """Return the text with another number there; None where that number does not stand there."""
+    """Return the text with another number there; None if the old number is not there."""
     lines = text.splitlines(keepends=True)
     if place.line > len(lines):
         return None

@@ -1,6 +1,6 @@
-"""Slurm's own view of a cluster: nodes by state, jobs, file systems; asked on a controller at once.
+"""Slurm's view of a cluster: node states, jobs and file systems, from one query to a controller.
 
-Slurm folds nodes that are alike itself, so that 5,000 of them are a few lines.
+Slurm groups equal nodes itself, so that 5,000 of them are a few lines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from slurmpod.slurm.queue import QueuedJob, read_queue, squeue
 NODES, JOBS, FOLDERS, SLURM, SYSTEM = "nodes", "jobs", "folders", "slurm", "system"
 CHECKS, GPUS = "checks", "gpus"
 SECONDS = 20
-"""How long one command may take: without slurmctld Slurm's commands try again and again."""
+"""Timeout of one command: without slurmctld Slurm's commands retry."""
 
 FOLDER_SECONDS = 5
 """How long a file system may take to answer; one that is gone never does."""
@@ -29,7 +29,7 @@ _FIELD = "|"
 
 @dataclass(frozen=True)
 class Fill:
-    """A file system as `df` tells it; `size_bytes` is None where it did not answer in time."""
+    """A file system from `df`; `size_bytes` is None if it did not answer in time."""
 
     path: str
     size_bytes: int | None
@@ -38,10 +38,10 @@ class Fill:
 
 @dataclass(frozen=True)
 class Overview:
-    """What a controller told; `failure` is what Slurm said where it did not answer.
+    """A controller's answer; `failure` is Slurm's message if slurmctld did not answer.
 
-    `gpus` are those that the jobs hold, None where Slurm did not tell or nobody asked; `checks` is
-    None where idle nodes are not checked.
+    `gpus` are the GPUs that jobs hold, None if unknown or not requested; `checks` is
+    None if idle nodes are not checked.
     """
 
     nodes: Mapping[str, SlurmNode]
@@ -64,7 +64,7 @@ def size_text(count: float) -> str:
 
 
 def view_command(folders: Sequence[str], *, checks: bool, gpus: bool) -> str:
-    """Return what a shell on a controller has to do; it only reads."""
+    """Return the command for a controller's shell; read-only."""
     system = '. /etc/os-release; echo "$PRETTY_NAME, kernel $(uname -r)"'
     return as_root(
         "PATH=/opt/slurm/bin:$PATH\n"
@@ -79,7 +79,7 @@ def view_command(folders: Sequence[str], *, checks: bool, gpus: bool) -> str:
 
 
 def read_view(answers: Mapping[str, str]) -> Overview:
-    """Read what `view_command` printed."""
+    """Read the output of `view_command`."""
     lines = answers[NODES].splitlines()
     said = [line for line in lines if line.strip() and not is_of_sinfo(line)]
     jobs = read_queue(answers[JOBS])
@@ -98,7 +98,7 @@ def read_view(answers: Mapping[str, str]) -> Overview:
 def _of_jobs(
     jobs: Sequence[QueuedJob], found: Sequence[HeldGpus] | None
 ) -> tuple[HeldGpus, ...] | None:
-    """Return what jobs hold where squeue has them: what users write stands among the others."""
+    """Return the GPUs of jobs that squeue lists: other lines may come from users' text."""
     if found is None:
         return None
     wanted = {each.job for each in found}

@@ -1,6 +1,6 @@
-"""Slurm of a live cluster: asked and told on a controller, through Session Manager.
+"""Slurm of a live cluster: queries and changes on a controller, through Session Manager.
 
-It goes the way of `slurmpod lifecycle run`, and needs what that needs.
+It connects as `slurmpod lifecycle run` does, and has the same requirements.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ while [ "$seconds" -gt 0 ] && jobs_there | grep -q .; do sleep 1; seconds=$((sec
 )
 
 _NOW = "@now@"
-"""Stands for the time on the controller."""
+"""A placeholder for the time on the controller."""
 
 
 @dataclass(frozen=True)
 class SlurmView:
-    """What Slurm knows of some nodes, by name, and the jobs there."""
+    """Slurm's state of some nodes, by name, and their jobs."""
 
     nodes: Mapping[str, SlurmNode] = field(default_factory=dict)
     jobs: tuple[QueuedJob, ...] = ()
 
 
 class RemoteSlurm:
-    """Slurm on the first controller that answers; everything raises AwsUnavailable."""
+    """Slurm on the first controller that answers; all methods raise AwsUnavailable."""
 
     def __init__(self, sessions: NodeSessions, targets: Sequence[str]) -> None:
         self._sessions = sessions
@@ -73,13 +73,13 @@ class RemoteSlurm:
         controllers = {group.name for group in resolved.groups_with(Role.CONTROLLER)}
         running = [node for node in live if node.group in controllers and node.status == "Running"]
         if not running:
-            raise AwsUnavailable(f"{resolved.name} has no controller that runs")
+            raise AwsUnavailable(f"{resolved.name} has no running controller")
         id_ = nodes.cluster_id(resolved.name)
         targets = [session_target(id_, node.group, node.instance_id) for node in running]
         return cls(sessions, targets)
 
     def look(self, names: Collection[str], *, seconds: int = 0) -> SlurmView:
-        """Look at nodes, at once or as soon as no jobs: after `seconds` at the latest."""
+        """Look at nodes, at once or as soon as they have no jobs: after `seconds` at the latest."""
         if not names:
             return SlurmView()
         asked = f"names={shlex.quote(','.join(sorted(names)))} seconds={seconds}\n"
@@ -87,13 +87,13 @@ class RemoteSlurm:
         return SlurmView(read_nodes(answers[NODES]), read_queue(answers[JOBS]))
 
     def answers(self, script: str, patience_seconds: float = PATIENCE_SECONDS) -> Mapping[str, str]:
-        """Let root run the questions of a script, and return the answers by their names."""
+        """Run the queries of a script as root, and return the answers by name."""
         return self._ask(script, patience_seconds)
 
     def drain(self, names: Collection[str], reason: str) -> None:
-        """Let no new job start on nodes; those that run there go on.
+        """Start no new jobs on nodes; running ones continue.
 
-        The time goes into the reason: slurmctld's own changes when it adds words.
+        The time is part of the reason: slurmctld's own timestamp changes when it appends to it.
         """
         self._update(names, "state=drain", f"reason={reason}, since {_NOW}")
 
@@ -102,17 +102,17 @@ class RemoteSlurm:
         self._update(names, "state=resume")
 
     def requeue(self, jobs: Sequence[QueuedJob]) -> Mapping[str, str]:
-        """Put jobs back into the queue; return why some could not be, by the job's id."""
+        """Requeue jobs; return why some could not be requeued, by job id."""
         said = self._tell([["scontrol", "requeue", job.id] for job in jobs])
         return {job.id: text for job, text in zip(jobs, said, strict=True) if text}
 
     def save_records(self) -> None:
-        """Let the controller save its job records, as its timer does, and wait for the end."""
+        """Save the job records on the controller, as its timer does, and wait for the end."""
         (said,) = self._tell([["systemctl", "start", RECORDS_BACKUP]], BACKUP_SECONDS)
         if said:
             raise AwsUnavailable(
                 f"the job records were not saved: {said} (journalctl -u {RECORDS_BACKUP} on the "
-                "controller says why)"
+                "controller)"
             )
 
     def _update(self, names: Collection[str], *what: str) -> None:
@@ -126,7 +126,7 @@ class RemoteSlurm:
     def _tell(
         self, commands: Sequence[Sequence[str]], patience_seconds: float = PATIENCE_SECONDS
     ) -> list[str]:
-        """Run commands; return what each said that failed, and nothing for one that succeeded."""
+        """Run commands; return the output of each failed one, and an empty text for success."""
         if not commands:
             return []
         told = [question(f"{TOLD} {i}", _told(command)) for i, command in enumerate(commands)]
@@ -149,9 +149,9 @@ class RemoteSlurm:
 
 
 def _told(command: Sequence[str]) -> str:
-    """Return what a shell has to do so that a command is silent where it succeeds.
+    """Return the shell command that prints nothing on success.
 
-    A word with the time has a blank, so it stands in quotes, which end before the variable.
+    A word with the time contains a space, so it is quoted up to the variable.
     """
     words = shlex.join(command).replace(_NOW, "'\"$now\"'")
     return f'said=$({words} 2>&1) && said=""\nprintf "%s\\n" "$said"'

@@ -12,16 +12,16 @@ from slurmpod.operations.local_files.chosen_files import chosen_files
 from slurmpod.operations.local_files.git_work_tree import commit_of
 
 DIGITS = 12
-"""Of the digest in the name of a copy: it tells two states of a folder apart."""
+"""Length of the digest in a copy's name, which distinguishes states of a folder."""
 
 
 def with_copies(
     sources: Sequence[Source], file: Path, out: Path | None
 ) -> tuple[tuple[Source, ...], Mapping[str, bytes]]:
-    """Return the sources, and the files of all folders by their place below the job's folder.
+    """Return the sources, and the files of all folders by their path in the job's folder.
 
-    Each state of a folder has a place of its own: copies there and on the cluster lose no file
-    that the folder has lost. What lies in `out`, where the job is written, is none of it. Raises
+    Each state of a folder has its own path: copies there and on the cluster keep files that the
+    folder has lost. Files in `out`, where the job is written, are not included. Raises
     InvalidEnvironment.
     """
     copied: list[Source] = []

@@ -30,13 +30,13 @@ class Entry(Value):
 
     @property
     def bucket_and_key(self) -> tuple[str, str] | None:
-        """Where in S3 it is; None for another address."""
+        """Its location in S3; None for other addresses."""
         parts = urlsplit(self.address)
         return (parts.netloc, parts.path[1:]) if parts.scheme == "s3" else None
 
 
 def read_index(name: str, text: str) -> tuple[Entry, ...]:
-    """Return the entries of an index; raises InvalidEnvironment with all mistakes in it."""
+    """Return the entries of an index; raises InvalidEnvironment with all its mistakes."""
     entries: list[Entry] = []
     problems: list[Problem] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -50,7 +50,7 @@ def read_index(name: str, text: str) -> tuple[Entry, ...]:
             entries.append(Entry(sha256, int(size), address, path.rstrip(), number))
     problems += [_problem(name, each.line, *said) for each, said in _clashes(entries)]
     if not entries and not problems:
-        problems = [_problem(name, 1, "the index names no file", FORM)]
+        problems = [_problem(name, 1, "the index is empty", FORM)]
     if problems:
         raise InvalidEnvironment(problems)
     return tuple(entries)
@@ -61,47 +61,52 @@ def _problem(name: str, line: int, message: str, fix: str) -> Problem:
 
 
 def _mistakes(words: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with one line, and what to do."""
+    """Yield the mistakes of one line, and their fixes."""
     if len(words) < 4:
-        yield "a line has four words", FORM
+        yield "a line must have four words", FORM
         return
     sha256, size, address, path = words
     if not SHA256.fullmatch(sha256):
-        yield f"'{sha256[:70]}' is no SHA-256", FORM
+        yield f"'{sha256[:70]}' is not a SHA-256", FORM
     if not SIZE.fullmatch(size):
-        yield f"'{size[:30]}' is no number of bytes", FORM
+        yield f"'{size[:30]}' is not a number of bytes", FORM
     yield from _mistakes_in_address(address)
     if mistake := mistake_in_path(path.rstrip()):
-        yield mistake, "write the name that it gets below the folder, such as train/0001.bin"
+        yield mistake, "write a path below the folder, such as train/0001.bin"
 
 
 def _mistakes_in_address(address: str) -> Iterator[tuple[str, str]]:
     parts = urlsplit(address)
     host = parts.netloc.rpartition("@")[2]
     if "@" in parts.netloc or any(name.lower() in SIGNED for name, _ in parse_qsl(parts.query)):
-        secret = f"the address at {host} holds a secret, which would stand on shared storage"
-        yield secret, "name it without; nodes read from S3 with their role"
+        secret = (
+            f"the address at {host} contains a secret, which would be written to shared storage"
+        )
+        yield secret, "remove it; nodes read from S3 with their role"
     elif parts.scheme not in ("s3", "https", "http") or not host or not parts.path[1:]:
-        yield f"'{address[:200]}' is no address of a file", "write s3://BUCKET/KEY, or https://..."
+        yield (
+            f"'{address[:200]}' is not the address of a file",
+            "write s3://BUCKET/KEY, or https://...",
+        )
 
 
 def mistake_in_path(path: str) -> str | None:
     """Return why this cannot be the name of a staged file, or None."""
     parts = path.split("/")
     if not path.isprintable() or any(each in ("", ".", "..") for each in parts):
-        return f"'{path[:200]}' is no name of a file below a folder"
+        return f"'{path[:200]}' is not a path below a folder"
     if parts[0] == KEPT_BACK:
-        return f"{KEPT_BACK} is where staging keeps its own"
+        return f"{KEPT_BACK} is reserved for staging's own files"
     return None
 
 
 def _clashes(entries: list[Entry]) -> Iterator[tuple[Entry, tuple[str, str]]]:
-    """Yield entries that want the place of others."""
+    """Yield entries whose paths conflict with others."""
     folders = {str(parent) for each in entries for parent in PurePosixPath(each.path).parents}
     seen: set[str] = set()
     for each in entries:
         if each.path in seen:
-            yield each, (f"{each.path} is named twice", "leave one of them out")
+            yield each, (f"{each.path} is named twice", "remove one of them")
         elif each.path in folders:
-            yield each, (f"{each.path} is a folder of others, too", "give one of them another name")
+            yield each, (f"{each.path} is also a folder of other entries", "rename one of them")
         seen.add(each.path)

@@ -1,6 +1,6 @@
-"""The state of a deployed environment: asked of AWS and of Slurm, and laid side by side.
+"""The state of a deployed environment, from AWS and Slurm.
 
-What cannot be read is an `Unavailable` in its place; the rest is there.
+A part that cannot be read is an `Unavailable`; the other parts are still shown.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ALARM, BUDGET = "AWS::CloudWatch::Alarm", "AWS::Budgets::Budget"
 
 @dataclass(frozen=True)
 class FileSystem:
-    """A shared file system: where it is mounted, its id, how full it is and what goes through."""
+    """A shared file system: its mount path, id, used space and throughput."""
 
     path: str
     id: str
@@ -45,9 +45,9 @@ class FileSystem:
 
 @dataclass(frozen=True)
 class Status:
-    """Everything that one screen shows; `at` is when it was asked for.
+    """Everything on the status screen; `at` is the time of the queries.
 
-    `gpu_use` is by the id of the job that holds the GPUs; None where there are none.
+    `gpu_use` is by the id of the job that holds the GPUs; None without GPUs.
     """
 
     name: str
@@ -67,9 +67,9 @@ class Status:
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the state is asked for; raises nothing that is not an `Unavailable` in its place.
+    """The clients to query; failures become an `Unavailable`.
 
-    `metrics` gives the Prometheus at an address.
+    `metrics` returns the Prometheus at an address.
     """
 
     clients: AwsClients
@@ -79,7 +79,7 @@ class Sources:
 
 
 def status_of(sources: Sources, resolved: Resolved, now: datetime) -> Status:
-    """Ask for everything; the session on the controller goes on beside the questions to AWS."""
+    """Query everything; the session on the controller runs in parallel with AWS requests."""
     roles = {group.name: group.role for group in resolved.groups}
     view = ClusterView(sources.clients)
     cluster = read(lambda: view.cluster(resolved.name))
@@ -126,7 +126,7 @@ def _slurm(
     nodes: tuple[Node, ...] | Unavailable,
 ) -> Overview:
     if isinstance(cluster, Unavailable) or isinstance(nodes, Unavailable):
-        raise AwsUnavailable("the cluster has to be found first")
+        raise AwsUnavailable("the cluster could not be read")
     folders = [each.settings.mount_path for each in (*resolved.lustre, resolved.openzfs) if each]
     command = view_command(
         folders, checks=resolved.environment.checks is not None, gpus=has_gpus(resolved)
@@ -140,7 +140,7 @@ def _gpu_use(
     if not has_gpus(resolved):
         return None
     if not (resolved.monitoring and resolved.monitoring.prometheus):
-        return Unavailable("only `monitoring.prometheus` measures it")
+        return Unavailable("`monitoring.prometheus` is needed to measure it")
     if isinstance(stacks, Unavailable):
         return stacks
     outputs = [each.outputs for each in stacks if each.name == resolved.stacks.monitoring]
@@ -152,7 +152,7 @@ def _gpu_use(
 
 @dataclass(frozen=True)
 class _Made:
-    """The resources that stacks have made."""
+    """The resources of deployed stacks."""
 
     inventory: AccountInventory
     stacks: tuple[Stack, ...] | Unavailable
@@ -160,7 +160,7 @@ class _Made:
     def of(self, name: str | None, kind: str) -> list[str]:
         """Return the ids of a stack's resources of one type; raises AwsUnavailable."""
         if isinstance(self.stacks, Unavailable):
-            raise AwsUnavailable("the stacks have to be found first")
+            raise AwsUnavailable("the stacks could not be read")
         if name is None or name not in {stack.name for stack in self.stacks}:
             return []
         found = self.inventory.resources(StackRecord(name, name, ""))
@@ -169,7 +169,7 @@ class _Made:
 
 def _alarms(watch: Watch, made: _Made, resolved: Resolved) -> tuple[Alarm, ...]:
     if not resolved.monitoring:
-        raise AwsUnavailable("the environment has no `monitoring`, which makes alarms")
+        raise AwsUnavailable("the environment has no `monitoring`, which creates alarms")
     stacks = (resolved.stacks.monitoring, resolved.stacks.cluster_watch)
     return watch.alarms([name for stack in stacks for name in made.of(stack, ALARM)])
 
@@ -177,12 +177,12 @@ def _alarms(watch: Watch, made: _Made, resolved: Resolved) -> tuple[Alarm, ...]:
 def _money(watch: Watch, made: _Made, resolved: Resolved) -> Spent:
     ids = made.of(resolved.stacks.monitoring, BUDGET)
     if not ids:
-        raise AwsUnavailable("the environment has no `budget`, which counts what it costs")
+        raise AwsUnavailable("the environment has no `budget`, which tracks its cost")
     return watch.spent(resolved.account, ids[0])
 
 
 def _ids(resolved: Resolved, stacks: tuple[Stack, ...] | Unavailable) -> dict[str, str]:
-    """Return the ids of file systems by mount path; empty where a stack does not tell it."""
+    """Return the ids of file systems by mount path; empty if a stack does not report it."""
     outputs: dict[str, str] = {}
     for stack in () if isinstance(stacks, Unavailable) else stacks:
         outputs |= stack.outputs if stack.name == resolved.stacks.storage else {}
@@ -208,9 +208,9 @@ def _file_systems(
     rates: Mapping[str, Throughput] | Unavailable,
 ) -> Iterator[FileSystem]:
     fills = {} if isinstance(slurm, Unavailable) else {fill.path: fill for fill in slurm.fills}
-    untold = Unavailable("the controller does not tell")
-    unasked = slurm if isinstance(slurm, Unavailable) else untold
-    unrated = rates if isinstance(rates, Unavailable) else Unavailable("CloudWatch has no figures")
+    unread = Unavailable("the controller does not report it")
+    unasked = slurm if isinstance(slurm, Unavailable) else unread
+    unrated = rates if isinstance(rates, Unavailable) else Unavailable("CloudWatch has no data")
     known = {} if isinstance(rates, Unavailable) else rates
     for path, id_ in ids.items():
         yield FileSystem(path, id_, fills.get(path, unasked), known.get(id_, unrated))

@@ -1,4 +1,4 @@
-"""How long the steps of lifecycle scripts took: a row for each step, nodes that fit in columns."""
+"""Times of lifecycle steps: a row for each step, and columns of nodes that fit the page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from slurmpod.operations.lifecycle import NodeReport
 
 COLUMNS = 6
-"""Columns of nodes that fit into a page."""
+"""The most columns of nodes on a page."""
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,17 @@ class Cell:
 
     @property
     def usual(self) -> float:
-        """How long it took on most nodes."""
+        """The median time."""
         return statistics.median(self.times) if self.times else 0.0
 
     @property
     def longest(self) -> float:
-        """How long it took on the slowest node."""
+        """The time on the slowest node."""
         return max(self.times, default=0.0)
 
     @property
     def text(self) -> str:
-        """The usual time, and the longest where that says more; empty where nothing was timed."""
+        """The usual time, and the longest if it differs; empty if nothing was timed."""
         if not self.times:
             return ""
         usual, longest = f"{self.usual:.1f}", f"{self.longest:.1f}"
@@ -42,7 +42,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class StepTable:
-    """Titles of columns, steps with a cell in each of these, and all steps together."""
+    """Titles of columns, steps with a cell for each, and the total of all steps."""
 
     titles: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
@@ -55,7 +55,7 @@ class StepTable:
 
 
 def step_table(reports: Sequence[NodeReport], roles: Mapping[str, str]) -> StepTable:
-    """Put reports into a table; `roles` is by group."""
+    """Arrange reports in a table; `roles` is by group."""
     columns = _columns(reports, roles)
     return StepTable(
         titles=tuple(
@@ -75,7 +75,7 @@ def step_table(reports: Sequence[NodeReport], roles: Mapping[str, str]) -> StepT
 def _columns(
     reports: Sequence[NodeReport], roles: Mapping[str, str]
 ) -> Mapping[str, Sequence[NodeReport]]:
-    """Return the nodes of each column: one by one, by group or by role, as it fits."""
+    """Return the nodes of each column: single nodes, groups or roles, to fit the page."""
     ways: tuple[Callable[[NodeReport], str], ...] = (
         lambda report: report.name,
         lambda report: report.group,

@@ -1,6 +1,6 @@
 """Wheels on the user's machine, and their copies in the environment's bucket.
 
-They lie beside the packages that `slurmpod artefacts mirror` puts there, below the prefix that
+They are beside the packages of `slurmpod artefacts mirror`, below the prefix that
 nodes may read, each under its SHA-256.
 """
 
@@ -16,12 +16,12 @@ from slurmpod.problems import WorkFailed
 from slurmpod.resolve import Resolved
 
 if TYPE_CHECKING:
-    from slurmpod.aws.bucket import Bucket  # AWS's libraries are only needed to copy
+    from slurmpod.aws.bucket import Bucket  # the AWS SDK is only needed to copy
 
 
 @dataclass(frozen=True)
 class Wheel:
-    """A file, its SHA-256, and where its copy is or belongs."""
+    """A file, its SHA-256, and the location of its copy."""
 
     file: Path
     sha256: str
@@ -30,12 +30,12 @@ class Wheel:
 
     @property
     def name(self) -> str:
-        """Its name, which says package, version and platform."""
+        """Its file name, with package, version and platform."""
         return self.file.name
 
 
 def wheels_of(folder: Path, resolved: Resolved) -> tuple[Wheel, ...]:
-    """Return the files of a folder by their names; raises WorkFailed where it cannot be read."""
+    """Return the files of a folder by name; raises WorkFailed if it cannot be read."""
     try:
         files = sorted(path for path in folder.iterdir() if path.is_file())
         return tuple(_wheel(path, resolved) for path in files)
@@ -44,7 +44,7 @@ def wheels_of(folder: Path, resolved: Resolved) -> tuple[Wheel, ...]:
 
 
 def mirror_wheels(bucket: Bucket, wheels: Sequence[Wheel], tell: Callable[[str], None]) -> None:
-    """Copy those that the bucket lacks; raises AwsUnavailable, and goes on from there next time."""
+    """Copy wheels that the bucket lacks; raises AwsUnavailable, and the next call continues."""
     for wheel in wheels:
         if bucket.has(wheel.key):
             tell(f"{wheel.name}: is in the bucket")

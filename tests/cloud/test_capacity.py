@@ -149,7 +149,10 @@ def test_plans_are_shown_with_their_end_and_the_groups_that_use_them(
     shown = capsys.readouterr()
     assert shown.out.startswith("june  Active  0 of 10 ml.p5.48xlarge in use  us-west-2a\n")
     assert re.search(r" UTC, 4[78] hours left; groups here: workers\n", shown.out)
-    assert "30 minutes before its end AWS begins to take the nodes away" in shown.err
+    assert (
+        "AWS begins to reclaim the nodes, with their running jobs, 30 minutes before the end"
+        in shown.err
+    )
 
 
 def test_a_plan_is_extended_by_the_sum(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:

@@ -254,7 +254,7 @@ def test_new_software_comes_to_all_groups(life: Life) -> None:
     wait_until(lambda: "runs-on" in life.on("controller", running), "the job that runs on")
     patched = life.slurmpod(f"patch {FILE} --yes")
     assert "job records are saved first" in patched.stderr
-    assert "workers: no jobs until its own turn: slurmd there lacks " in patched.stderr
+    assert "workers: no jobs until it is patched: slurmd there lacks " in patched.stderr
     assert versions(life) == {"26.05"}
     records = life.on("controller", SACCT)
     assert "remembered" in records

@@ -98,7 +98,7 @@ def described(life: Life) -> Any:
 def test_a_strategy_that_may_touch_jobs_is_refused_while_they_run(life: Life) -> None:
     life.edit("mode: customer", "mode: extended")
     refused = life.slurmpod(f"migrate {FILE} --yes", code=1).stderr
-    assert "write slurm.config_strategy: Merge" in refused
+    assert "set slurm.config_strategy: Merge" in refused
     assert "SlurmConfig" not in described(life)["InstanceGroups"][0]
 
 

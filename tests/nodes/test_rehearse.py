@@ -503,7 +503,7 @@ class TestRunning:
         assert "sudo systemctl restart slurmd" in on_node[1]
         assert f"could not be started on {node}" in on_job[0]
         assert f"slurmpod why {DEV} {node}; then release it: `scontrol release {job}`" in on_job[1]
-        well = f"nothing is wrong with {node} now: it takes jobs"
+        well = f"{node} is healthy: it takes jobs"
         assert told(kept, reader, node)[0] == well
         looked_at = f"until squeue -h -o %r -j {job} | grep -q BeginTime; do sleep 0.2; done"
         as_user(kept, f"scontrol release {job}; {looked_at}")

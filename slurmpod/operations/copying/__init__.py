@@ -1,1 +1,1 @@
-"""A folder of the user's on its way to shared storage: what belongs to it, and how it travels."""
+"""Copying a user's folder to shared storage: its files, and their transfer."""

@@ -1,4 +1,4 @@
-"""Ways of something large to a node: through a bucket that its role reads, or in many sessions."""
+"""Transfer of large files to a node: through a bucket that its role reads, or in many sessions."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from slurmpod.problems import WorkFailed
 from slurmpod.resolve import Resolved
 
 if TYPE_CHECKING:
-    from slurmpod.aws.bucket import Bucket  # AWS's libraries are only needed to copy
+    from slurmpod.aws.bucket import Bucket  # the AWS SDK is only needed to copy
 
 CHUNK = 50_000
-"""Characters of a part that goes through one session: a command of Session Manager may have 65535
-(API reference, StartSession), and what stands around it has to fit, too."""
+"""Characters per session: a Session Manager command may have 65535 (API reference,
+StartSession), including the text around the data."""
 
 SESSION_BYTES = 20_000_000
-"""What is carried through sessions at the most: 600 of them, which take minutes."""
+"""The most bytes to transfer through sessions: 600 of them, which take minutes."""
 
 ARRIVING = "~/.cache/slurmpod/arriving"
 
 
 class NotCarried(WorkFailed):
-    """Something did not get near the node: no bucket takes it, or it is too large for sessions."""
+    """A transfer failed: there is no bucket, or the files are too large for sessions."""
 
 
 class Carrier(Protocol):
-    """A way to a node."""
+    """A transfer to a node."""
 
     def carry(self, shell: NodeShell, pack: Pack) -> Mapping[str, str]:
-        """Bring something near the node; return where the node finds it. Raises WorkFailed."""
+        """Bring data near the node; return where the node finds it. Raises WorkFailed."""
         ...
 
 
 class SessionCarrier:
-    """Sessions, one for each part; what has arrived before is not sent again."""
+    """Transfer through sessions, one per part; parts that have arrived are not sent again."""
 
     def carry(self, shell: NodeShell, pack: Pack) -> Mapping[str, str]:
-        """Append the parts that are missing to a file of the user on the node."""
+        """Append the missing parts to a file of the user on the node."""
         if pack.file.stat().st_size > SESSION_BYTES:
             size = pack.file.stat().st_size / 1e6
             raise NotCarried(
-                f"{size:.0f} MB are too much for sessions, and no bucket takes them: leave data out"
+                f"{size:.0f} MB are too much for sessions, and there is no bucket: exclude data"
                 " with .slurmpodignore, or copy the folder by hand"
             )
         text = base64.b64encode(pack.file.read_bytes()).decode()
@@ -59,7 +59,7 @@ class SessionCarrier:
 
 @dataclass
 class BucketCarrier:
-    """A bucket, from which the node fetches with its role; `prefix` ends with a slash."""
+    """Transfer through a bucket that the node's role reads; `prefix` ends with a slash."""
 
     bucket: Bucket
     prefix: str
@@ -68,11 +68,11 @@ class BucketCarrier:
 
     @property
     def needs(self) -> str:
-        """The right that the nodes' role needs."""
+        """The permission that the nodes' role needs."""
         return f"s3:GetObject on s3://{self.bucket.name}/{self.prefix}*"
 
     def carry(self, shell: NodeShell, pack: Pack) -> Mapping[str, str]:
-        """Put it there, unless it is there from a copy that was cut off."""
+        """Upload the data, unless an interrupted copy has done so."""
         del shell
         key = f"{self.prefix}{pack.sha256}"
         try:
@@ -85,15 +85,15 @@ class BucketCarrier:
         return {"s3": address, "region": self.region, "sha256": pack.sha256}
 
     def clear(self) -> None:
-        """Remove from the bucket what the node has taken; raises AwsUnavailable."""
+        """Delete from the bucket what the node has fetched; raises AwsUnavailable."""
         while self._keys:
             self.bucket.remove(self._keys.pop())
 
 
 def place_for_copies(resolved: Resolved) -> tuple[str, str] | None:
-    """Return the bucket, and the prefix in it, that the nodes' role reads; None without any.
+    """Return a bucket, and the prefix in it, that the nodes' role reads; None without any.
 
-    Beside the lifecycle scripts, or where HyperPod takes none in the first data bucket.
+    It is the bucket of the lifecycle scripts, or without scripts the first data bucket.
     """
     if resolved.lifecycle.mode != "managed":
         return resolved.lifecycle.bucket, f"{resolved.lifecycle.prefix}/jobs/"

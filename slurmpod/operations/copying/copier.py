@@ -1,4 +1,4 @@
-"""A copy that takes the fast way where it is open, and says why where it is not."""
+"""A copy that uses the fast way if possible, and reports why if not."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Copied = TypeVar("Copied")
 
 @dataclass
 class Copier:
-    """One job, its way to the cluster, and who is told of what stands in the way.
+    """One job, its way to the cluster, and the receiver of messages.
 
-    `bucket` is None where the environment has none that its nodes read.
+    `bucket` is None if the environment has none that its nodes read.
     """
 
     shell: NodeShell
@@ -28,11 +28,11 @@ class Copier:
     tell: Callable[[str], None]
 
     def compare(self) -> Comparison:
-        """Ask what the cluster lacks; raises WorkFailed."""
+        """Find out what the cluster lacks; raises WorkFailed."""
         return self._by_either(lambda carrier: compare(self.shell, self.job, carrier))
 
     def copy(self, known: Comparison) -> None:
-        """Bring it; raises WorkFailed, and goes on from there next time."""
+        """Copy it; raises WorkFailed, and the next call continues."""
         self._by_either(lambda carrier: copy_job(self.shell, self.job, known, carrier))
 
     def _by_either(self, work: Callable[[Carrier], Copied]) -> Copied:
@@ -56,4 +56,4 @@ class Copier:
         try:
             bucket.clear()
         except WorkFailed as refused:
-            self.tell(f"{refused}; what was put there for this copy stays")
+            self.tell(f"{refused}; the uploaded files stay there")

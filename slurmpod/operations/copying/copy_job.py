@@ -1,6 +1,6 @@
-"""A job's folder on the way to the cluster: what is there is asked first, and only the rest goes.
+"""Copying a job's folder to the cluster: only files that the cluster lacks.
 
-What is small goes within the session that installs it; what is not is carried there before.
+Small files are part of the session that installs them; large ones are transferred before.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from slurmpod.operations.local_files.local_file import LocalFile
 from slurmpod.operations.node_shell import CommandFailed, NodeShell
 
 NOT_FETCHED = "slurmpod-not-fetched"
-"""What the program on the node says where its role may not fetch."""
+"""Printed by the program on the node if its role may not fetch."""
 
 INLINE_BYTES = CHUNK * 3 // 4
 
 
 class NotFetched(CommandFailed):
-    """The node could not fetch from the bucket; the text is what its AWS CLI said."""
+    """The node could not fetch from the bucket; the text is from its AWS CLI."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the cluster has of a job.
+    """The files that the cluster has of a job.
 
-    `differing` are the names that have other content there, `lacking` the digests that have to
-    travel; `is_whole` where nothing is to be done.
+    `differing` are the names with other content there, `lacking` the digests to transfer;
+    `is_whole` if there is nothing to do.
     """
 
     differing: tuple[str, ...]
@@ -46,7 +46,7 @@ class Comparison:
 
 
 def compare(shell: NodeShell, job: JobFolder, carrier: Carrier | None = None) -> Comparison:
-    """Ask which files of a job are on the cluster; raises WorkFailed."""
+    """Find out which files of a job are on the cluster; raises WorkFailed."""
     with tempfile.TemporaryDirectory(prefix="slurmpod-copy-") as place:
         return _ask(shell, _request(job, "compare"), carrier or SessionCarrier(), Path(place))
 
@@ -57,10 +57,10 @@ def copy_job(
     known: Comparison | None = None,
     carrier: Carrier | None = None,
 ) -> None:
-    """Put all files into their folder; what is cut off on the way changes none of them.
+    """Put all files into their folder; an interrupted copy changes none of them.
 
     Raises:
-        WorkFailed: They did not arrive; the next copy goes on from there.
+        WorkFailed: They did not arrive; the next copy continues.
     """
     carrier = carrier or SessionCarrier()
     known = known or compare(shell, job, carrier)
@@ -79,7 +79,7 @@ def copy_job(
 def _sources(
     shell: NodeShell, files: Sequence[LocalFile], carrier: Carrier, folder: Path
 ) -> list[Mapping[str, str]]:
-    """Return where the node finds the packs: a small one lies in the request itself."""
+    """Return where the node finds the packs: a small one is in the request itself."""
     found: list[Mapping[str, str]] = []
     for pack in packs(files, folder):
         if pack.file.stat().st_size < INLINE_BYTES // 2:
@@ -117,7 +117,7 @@ def _kept(file: Path, content: bytes) -> Pack:
 
 
 def _program() -> str:
-    """Return the start of the program, which travels along: as short as it gets, with no quotes."""
+    """Return the start of the program, which is sent along: short, without quotes."""
     source = folder_of("templates") / "jobs" / "copying" / "receive.py"
     packed_source = base64.b64encode(zlib.compress(source.read_bytes(), 9)).decode()
     unpack = f"import base64,zlib;exec(zlib.decompress(base64.b64decode('{packed_source}')))"

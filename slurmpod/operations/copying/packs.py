@@ -1,6 +1,6 @@
-"""Files packed for a journey, by digest: the same files make the same pack.
+"""Files packed for transfer, by digest: the same files make the same pack.
 
-So a pack that has arrived before is known by its name, and what was cut off goes on from there.
+So a pack that has arrived before is known by its name, and an interrupted copy continues.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from slurmpod.operations.local_files.local_file import LocalFile
 
 PACK_BYTES = 32_000_000
-"""Of files in a pack, which is the most that is carried twice when a connection is lost."""
+"""The most bytes of files in a pack, and so of a repeated transfer after a lost connection."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Pack:
 
 
 def packs(files: Sequence[LocalFile], folder: Path) -> Iterator[Pack]:
-    """Write files into packs below `folder`, one after another; each is yielded when complete."""
+    """Write files into packs below `folder`, and yield each when complete."""
     for number, group in enumerate(_groups(files)):
         yield packed(_write(group, folder / f"{number}.tar.gz"))
 
 
 def packed(file: Path) -> Pack:
-    """Return a file that was written as something to be carried."""
+    """Return a written file as data to transfer."""
     with file.open("rb") as content:
         return Pack(file, hashlib.file_digest(content, "sha256").hexdigest())
 

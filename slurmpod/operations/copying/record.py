@@ -1,4 +1,4 @@
-"""What a job was made from, kept beside it: later copies into its folder do not change that."""
+"""The sources of a job, recorded beside it: later copies into its folder do not change them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ RECORDS = ".slurmpod-jobs"
 
 
 def recorded(command: str, job: JobFolder) -> str:
-    """Return a command that submits a job, and then writes down from what, under its number.
+    """Return a command that submits a job, and then records its sources under its number.
 
-    The number is the last one that is printed. A record that cannot be written stops nobody.
+    The number is the last one that is printed. A record that cannot be written is no failure.
     """
     return (
         f'said=$({command}) || {{ status=$?; echo "$said"; exit $status; }}\n'
@@ -29,7 +29,7 @@ def recorded(command: str, job: JobFolder) -> str:
 
 
 def _record(job: JobFolder) -> dict[str, object]:
-    """Return the commit, and a digest of all files: it tells them apart beyond a commit, too."""
+    """Return the commit, and a digest of all files, which also covers uncommitted changes."""
     files = json.dumps([(name, file.digest) for name, file in sorted(job.files.items())])
     digest = hashlib.blake2b(files.encode(), digest_size=DIGEST_BYTES).hexdigest()
     commit = asdict(job.commit) if job.commit else None

@@ -1,1 +1,1 @@
-"""Deploying: the command line of the CDK at work on stacks, then scripts on nodes and a job."""
+"""Deploying: stacks by the CDK's command line, then scripts on nodes and a test job."""

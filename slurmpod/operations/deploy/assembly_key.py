@@ -1,6 +1,6 @@
-"""The digest of everything that a cloud assembly is made of: two that have it are the same.
+"""The digest of all inputs of a cloud assembly: equal digests mean equal assemblies.
 
-The CDK reads more than an environment: what is unknown here has no digest, and is made anew.
+The CDK reads more than an environment: unknown inputs have no digest, and are synthesized again.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ PACKAGES = ("slurmpod", "slurmpod_cdk", "slurmpod_lifecycle")
 FOLDERS = ("functions", "lifecycle_scripts", "templates")
 
 CHOICES = ("env", "confirm")
-"""Context that says which environments, and what these may lose: stacks are not made of it."""
+"""Context that selects environments and confirms losses: it does not affect stacks."""
 
 OVERFLOW = "CONTEXT_OVERFLOW_LOCATION_ENV"
-"""The variable that names a file with context, where there is too much of it."""
+"""The variable with the name of a context file, for large contexts."""
 
 OF_THE_CDK = ("CDK_", "AWS_CDK_", "JSII_")
-"""How names of variables begin that the CDK and jsii may read."""
+"""Prefixes of variables that the CDK and jsii may read."""
 
 WITHOUT_EFFECT = frozenset(
     {
-        "CDK_CONTEXT_JSON",  # part of the digest by its content
+        "CDK_CONTEXT_JSON",  # its content is part of the digest
         "CDK_DEFAULT_ACCOUNT",  # stacks are in the account and the Region that the file names
         "CDK_DEFAULT_REGION",
         "CDK_ERROR_FILE",
@@ -48,8 +48,8 @@ def assembly_key(
 ) -> str | None:
     """Return the digest for an assembly of these environments, or None if there can be none.
 
-    What was resolved holds the content of all files that an environment names. The record of what
-    is deployed tells values that were written from defaults.
+    The resolved data holds the content of all files that an environment names. The record of the
+    deployment distinguishes explicit values from defaults.
     """
     if OVERFLOW in variables:
         return None
@@ -73,14 +73,14 @@ def _has_effect(name: str) -> bool:
 
 
 def _distributions(search_path: Iterable[str]) -> Iterator[str]:
-    """Yield names and versions of all that is installed: the folders beside it have them."""
+    """Yield names and versions of all installed packages, from the folders beside them."""
     for place in map(Path, search_path):
         if place.is_dir():
             yield from (each.name for each in place.iterdir() if each.suffix == ".dist-info")
 
 
 def _code() -> Iterator[Path]:
-    """Yield the folders of what makes assemblies, and the app."""
+    """Yield the folders that make assemblies, and the app."""
     for name in PACKAGES:
         package = find_spec(name)
         if package and package.origin:
@@ -90,7 +90,7 @@ def _code() -> Iterator[Path]:
 
 
 def digest_of_files(places: Iterable[Path]) -> str:
-    """Return the digest of files and of all that folders hold, by their paths in these."""
+    """Return the digest of files and folders, by relative paths."""
     found = hashlib.sha256()
     for place in places:
         root = os.fspath(place)

@@ -1,4 +1,4 @@
-"""The real CDK command line, run against AWS or the embedded AWS."""
+"""The CDK command line, run against AWS or the embedded AWS."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from slurmpod.reading.read import read
 from slurmpod.rules.check import all_sound
 
 CDK = "node_modules/aws-cdk/bin/cdk"
-CDK_IS_MISSING = "the CDK command line is missing here\n  fix: slurmpod prepare"
+CDK_IS_MISSING = "the CDK command line is not installed\n  fix: slurmpod prepare"
 LINES_SHOWN = 15
 WATCH_INTERVAL_SECONDS = 0.1
 
@@ -28,7 +28,7 @@ _MANIFEST = "manifest.json"
 
 
 class CdkFailed(Exception):
-    """A command ended with an error; the text holds the end of what it printed."""
+    """A command failed; the text is the end of its output."""
 
 
 def cdk_script() -> Path | None:
@@ -38,7 +38,7 @@ def cdk_script() -> Path | None:
 
 
 def required_cdk_script() -> Path:
-    """Return the CDK's command line; raises CdkFailed where there is none."""
+    """Return the CDK's command line; raises CdkFailed if there is none."""
     script = cdk_script()
     if script is None:
         raise CdkFailed(CDK_IS_MISSING)
@@ -77,8 +77,8 @@ class Cdk:
     def deploy(self, environment_file: Path, *, only: str = "", confirmed: str = "") -> CdkRun:
         """Synthesize this project's app, then deploy all its stacks, or one alone, without asking.
 
-        `confirmed` is what lets a protected environment lose something. `is_synthesized` tells how
-        far it is.
+        `confirmed` allows a protected environment to lose something. `is_synthesized` reports
+        progress.
         """
         (self.assembly / _MANIFEST).unlink(missing_ok=True)
         chosen = (only, "--exclusively") if only else ("--all",)
@@ -89,7 +89,7 @@ class Cdk:
         )  # fmt: skip
 
     def is_synthesized(self) -> bool:
-        """Return whether the templates are there, of which the manifest is written last."""
+        """Return whether the templates are there; the manifest is written last."""
         return (self.assembly / _MANIFEST).is_file()
 
     def destroy(self, stacks: Iterable[str]) -> CdkRun:
@@ -101,7 +101,7 @@ class Cdk:
     def _of_app(self, environment_file: Path, *arguments: str) -> CdkRun:
         """Run a command on this project's app with one environment.
 
-        It is not started where its assembly is kept.
+        Uses the kept assembly instead of synthesizing again, if there is one.
         """
         kept = KeptAssemblies.of_home()
         key = self._key(environment_file)
@@ -110,17 +110,17 @@ class Cdk:
             return self._start(*checked, "--app", str(self.assembly), note=TAKEN)
 
         def keep() -> None:
-            if key and key == self._key(environment_file):  # nobody has changed it meanwhile
+            if key and key == self._key(environment_file):  # unchanged meanwhile
                 kept.keep(key, self.assembly)
 
         environment = ("--context", f"env={environment_file.absolute()}")
         return self._start(*checked, *environment, "--output", str(self.assembly), then=keep)
 
     def _key(self, environment_file: Path) -> str | None:
-        """Return the digest of what the app and the command line make an assembly of.
+        """Return the digest of the inputs of an assembly.
 
-        None where the app has to be asked each time: it tells mistakes, and refuses what a
-        protected environment would lose.
+        None if the app has to run each time: it reports mistakes, and refuses losses of a
+        protected environment.
         """
         try:
             found = all_sound([read(environment_file)])
@@ -152,16 +152,16 @@ class Cdk:
 
 
 def _settings() -> tuple[Path, ...]:
-    """Return the files in which the command line finds context, and the one with its version."""
+    """Return the files with context for the command line, and the one with its version."""
     version = required_cdk_script().parents[1] / "package.json"
     user = Path.home() / ".cdk.json"
     return (app_folder() / "cdk.json", app_folder() / "cdk.context.json", user, version)
 
 
 class CdkRun:
-    """One running CDK command; leaving the `with` block ends it with all that it started.
+    """A running CDK command; leaving the `with` block ends it and its child processes.
 
-    `note` is what users should know of it; `then` is called once it has succeeded.
+    `note` is a message for users; `then` is called once it has succeeded.
     """
 
     def __init__(
@@ -191,9 +191,9 @@ class CdkRun:
         watch: Callable[[], None] = lambda: None,
         until: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Wait for the end, calling `watch` now and then; raises CdkFailed on an error.
+        """Wait for the end, calling `watch` from time to time; raises CdkFailed on an error.
 
-        The wait is over, too, as soon as `until` says so.
+        Also stops waiting when `until` returns true.
         """
         while self._process.poll() is None:
             if until():
@@ -216,5 +216,5 @@ class CdkRun:
 
 
 def _die_with_us() -> list[str]:
-    """Return the prefix with which Linux kills a command when this process is killed."""
+    """Return the prefix that makes Linux kill a command when this process is killed."""
     return ["setpriv", "--pdeathsig", "KILL", "--"] if sys.platform == "linux" else []

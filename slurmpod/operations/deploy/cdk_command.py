@@ -1,4 +1,4 @@
-"""Commands of the CDK as they work from the folder in which the user stands."""
+"""CDK commands that work from the user's current folder."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from slurmpod.folders import app_folder
 
 
 def cdk_command(what: str, file: Path) -> str:
-    """Return the line that does `what`, such as `deploy --all`, with the environment in `file`.
+    """Return the command line for `what`, such as `deploy --all`, with the environment in `file`.
 
-    The CDK finds its app and its settings in `cdk.json` of the current folder only.
+    The CDK only finds its app and its settings in `cdk.json` of the current folder.
     """
     app = app_folder()
     if Path.cwd() == app:

@@ -1,4 +1,4 @@
-"""One deployment: what is to be done, known before it begins, and doing it."""
+"""One deployment: its plan, made before it begins, and carrying it out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from slurmpod.operations.rollout import plan_rollout, run_rollout, stale_nodes, 
 
 @dataclass(frozen=True)
 class Done:
-    """What a deployment did beyond the stacks; `is_deployed` is False for one not carried out.
+    """The work of a deployment beyond the stacks; `is_deployed` is False if it was not confirmed.
 
     `late` are the groups whose nodes are not all there, which is no failure.
     """
@@ -37,9 +37,9 @@ class Done:
 
 
 class Deployment:
-    """What changes on the stacks and on nodes; `stale` are the nodes that are due scripts.
+    """The changes to stacks and nodes; `stale` are the nodes that need scripts.
 
-    `only` is the one stack that is deployed, where it is not all of them.
+    `only` is the single stack to deploy, if not all.
     """
 
     def __init__(self, stacks: StackWork, only: str = "", *, leaves_nodes: bool = False) -> None:
@@ -58,7 +58,7 @@ class Deployment:
         return self.only in ("", self.resolved.stacks.cluster)
 
     def deploy_before_the_cluster(self) -> None:
-        """Deploy all stacks but that of the cluster, and what comes after it."""
+        """Deploy all stacks before that of the cluster, and none after it."""
         self.stacks.settle()
         for name in self.resolved.stacks.in_order():
             if name == self.resolved.stacks.cluster:
@@ -66,9 +66,9 @@ class Deployment:
             self.stacks.deploy(name, self._confirmed)
 
     def carry_out(self, *, sees_job: bool = True) -> Done:
-        """Deploy the stacks, then see to the nodes; raises StacksFailed, AwsUnavailable.
+        """Deploy the stacks, then update the nodes; raises StacksFailed, AwsUnavailable.
 
-        At the end a job is seen to run, unless somebody else looks what Slurm does.
+        At the end it runs a test job, unless the caller checks Slurm itself.
         """
         self.stacks.settle()
         self._remember(self._owed)
@@ -77,7 +77,7 @@ class Deployment:
 
     @property
     def _confirmed(self) -> str:
-        """What lets a protected environment lose what somebody has confirmed."""
+        """The losses of a protected environment that the user has confirmed."""
         return self.difference.confirmation if self.difference.needs_confirmation else ""
 
     def _see_to_nodes(self, *, sees_job: bool) -> Done:
@@ -91,7 +91,7 @@ class Deployment:
             return replace(done, job=self._run_job(sessions))
 
     def _run_scripts(self, sessions: NodeSessions) -> Sequence[NodeReport]:
-        """Run them on stale nodes, and owe them from now on to those only on which they failed."""
+        """Run scripts on stale nodes, and keep only the failed ones as pending."""
         plans = plan_rollout(
             self._nodes,
             self.resolved,
@@ -105,7 +105,7 @@ class Deployment:
         return reports
 
     def _run_job(self, sessions: NodeSessions) -> CheckedJob | None:
-        """Run the job, unless all workers lack an instance: that may take hours to change."""
+        """Run the job, unless no worker has an instance yet: that may take hours."""
         without = {each.name for each in self._late() if each.has_none}
         workers = {each.name for each in self.resolved.groups_with(Role.WORKER) if each.count}
         if workers and workers <= without:
@@ -124,7 +124,7 @@ class Deployment:
         return stale_nodes(self._nodes, self.resolved, owed.instance_ids)
 
     def _still_there(self, owed: PendingScripts) -> set[str]:
-        """Return what an earlier deployment owes to nodes that are there, also if none runs now."""
+        """Return the pending scripts of an earlier deployment for existing nodes."""
         if not (owed.instance_ids and self._has_nodes):
             return set(owed.instance_ids)
         there = {node.instance_id for node in self._nodes.nodes(self.resolved.name)}
@@ -132,12 +132,12 @@ class Deployment:
 
     @property
     def _has_nodes(self) -> bool:
-        """Return whether there is a cluster, and this deployment is about it."""
+        """Return whether the cluster exists, and this deployment includes it."""
         deployed = self.difference.deployed
         return deployed is not None and deployed.has_cluster and self.is_of_cluster
 
     def _remember(self, instance_ids: set[str]) -> None:
-        """Keep which nodes are owed their scripts; without the cluster's stack nothing changes."""
+        """Save the nodes with pending scripts; without the cluster's stack nothing changes."""
         if self.is_of_cluster:
             PendingScripts(tuple(sorted(instance_ids)), self._workers_first).write(self._due)
 

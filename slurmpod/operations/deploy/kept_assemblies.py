@@ -1,7 +1,7 @@
-"""Cloud assemblies of earlier syntheses, each under the digest of everything that it was made of.
+"""Cloud assemblies of earlier syntheses, each under the digest of its inputs.
 
-An assembly is a small file, its index, with the digests of its files. What these hold is kept once
-for all assemblies: most of it is a layer of the CDK's that every environment with scripts has.
+An assembly is a small index file with the digests of its files. Their content is stored once for
+all assemblies: most of it is a layer of the CDK's that every environment with scripts has.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from slurmpod.folders import home
 from slurmpod.whole_file import write_whole
 
 TAKEN = "templates taken from an earlier synthesis of the same files"
-"""The words for it, wherever a user sees it."""
+"""The message about it, wherever users see it."""
 
 KEPT = 60
-"""Assemblies, about 200 KiB each without what they share: the oldest go first."""
+"""The most assemblies, about 200 KiB each without shared files: the oldest are deleted first."""
 
 _MANIFEST = "manifest.json"
 _ALWAYS = ("cdk.out", "validation-report.json")
@@ -36,7 +36,7 @@ _ASSETS = "cdk:asset-manifest"
 
 
 class _Unknown(Exception):
-    """An assembly has what this module does not know, or what has to be told each time."""
+    """An assembly has contents unknown here, or messages that must be shown each time."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class KeptAssemblies:
 
     @classmethod
     def of_home(cls) -> KeptAssemblies:
-        """Return those of this user on this machine."""
+        """Return the assemblies of this user on this machine."""
         return cls(home() / "assemblies")
 
     def copy(self, key: str, assembly: Path) -> bool:
-        """Write the files of a kept assembly to a folder; False, and nothing written, without it.
+        """Write the files of a kept assembly to a folder; return whether there is one.
 
-        The manifest is written last. An assembly that is damaged is not there.
+        The manifest is written last. A damaged assembly counts as missing.
         """
         try:
             contents = self._contents(key)
@@ -67,7 +67,7 @@ class KeptAssemblies:
         return True
 
     def keep(self, key: str, assembly: Path) -> None:
-        """Keep a synthesized assembly, unless it has findings; a folder that is full keeps none."""
+        """Keep a synthesized assembly, unless it has findings or the disk is full."""
         with suppress(OSError, ValueError, KeyError, _Unknown):
             index = {name: self._store(assembly / name) for name in _files(assembly)}
             text = json.dumps(index)
@@ -75,11 +75,11 @@ class KeptAssemblies:
             self._drop_oldest()
 
     def _contents(self, key: str) -> Mapping[str, tuple[bytes, int]]:
-        """Read all files of an assembly; raises OSError, ValueError for what is not whole."""
+        """Read all files of an assembly; raises OSError, ValueError if it is incomplete."""
         path = self._index(key)
         index = _read_index(path)
         contents = {name: (self._read(digest), mode) for name, (digest, mode) in index.items()}
-        os.utime(path)  # the last ones used stay
+        os.utime(path)  # recently used ones stay
         return contents
 
     def _read(self, digest: str) -> bytes:
@@ -89,7 +89,7 @@ class KeptAssemblies:
         return data
 
     def _store(self, path: Path) -> tuple[str, int]:
-        """Store what a file holds, unless it is there already; return its digest and mode."""
+        """Store a file's content, unless it is there; return its digest and mode."""
         data = path.read_bytes()
         digest = _digest(data)
         stored = self._object(digest)
@@ -99,7 +99,7 @@ class KeptAssemblies:
         return digest, path.stat().st_mode & 0o777
 
     def _drop_oldest(self) -> None:
-        """Remove all assemblies but the last ones used, and what only those held."""
+        """Remove all but the last used assemblies, and the content that only those had."""
         indexes = sorted(self.folder.glob("*.json"), key=lambda each: each.stat().st_mtime_ns)
         if len(indexes) <= KEPT:
             return
@@ -127,7 +127,7 @@ def _read_index(path: Path) -> dict[str, tuple[str, int]]:
 
 
 def _digests(path: Path) -> Iterator[str]:
-    """Yield the digests of all files of an assembly; a damaged index goes."""
+    """Yield the digests of all files of an assembly; delete a damaged index."""
     try:
         index = _read_index(path)
     except ValueError:
@@ -137,10 +137,10 @@ def _digests(path: Path) -> Iterator[str]:
 
 
 def _files(assembly: Path) -> Iterator[str]:
-    """Yield the paths of an assembly's files in its folder, which may hold others, too.
+    """Yield the paths of an assembly's files in its folder, which may have others, too.
 
     Raises:
-        _Unknown: There is something that is not known here, or findings that users have to see.
+        _Unknown: It has unknown content, or findings that users must see.
     """
     manifest = json.loads((assembly / _MANIFEST).read_bytes())
     if manifest.get("missing") or not _is_sound(assembly):
@@ -173,7 +173,7 @@ def _assets(assembly: Path, file: str) -> Iterator[str]:
 
 
 def _is_sound(assembly: Path) -> bool:
-    """Return whether the CDK's own check, if there was one, found nothing."""
+    """Return whether the CDK's own validation, if there was one, found nothing."""
     report = assembly / "validation-report.json"
     if not report.is_file():
         return True

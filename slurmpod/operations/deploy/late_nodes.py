@@ -1,4 +1,4 @@
-"""Groups with nodes that are still to come, which continuous provisioning brings one by one."""
+"""Groups with missing nodes, which continuous provisioning adds one by one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from slurmpod.aws.cluster import IN_SERVICE, ClusterView
 
 @dataclass(frozen=True)
 class LateGroup:
-    """A group that lacks nodes; `reasons` are what SageMaker says of those that do not come."""
+    """A group with missing nodes; `reasons` are SageMaker's messages about them."""
 
     name: str
     instance_type: str
@@ -24,7 +24,7 @@ class LateGroup:
 
     @property
     def text(self) -> str:
-        """Return how many nodes are to come, and why they do not."""
+        """Return the number of missing nodes, and the reason."""
         lacking = self.wanted - self.in_service
         there = f"{self.in_service} of {self.wanted} nodes in service, {lacking} still to come"
         reason = f": {self.reasons[0]}" if self.reasons else ""
@@ -32,7 +32,7 @@ class LateGroup:
 
 
 def late_groups(view: ClusterView, cluster: str) -> tuple[LateGroup, ...]:
-    """Return the groups that have fewer nodes than they want; raises AwsUnavailable."""
+    """Return the groups with fewer nodes than their target; raises AwsUnavailable."""
     groups = [each for each in view.cluster(cluster).groups if each.in_service < each.wanted]
     if not groups:
         return ()

@@ -1,4 +1,4 @@
-"""Scripts that a deployment owes to nodes: kept on this machine until they have run there."""
+"""Pending scripts of a deployment: kept on this machine until they have run on the nodes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ FILE = "nodes-due.json"
 
 @dataclass(frozen=True)
 class PendingScripts:
-    """The nodes whose scripts a deployment owes, and whether those of workers come first."""
+    """The nodes with pending scripts, and whether workers come first."""
 
     instance_ids: tuple[str, ...] = ()
     workers_first: bool = False
 
     @classmethod
     def read(cls, file: Path) -> PendingScripts:
-        """Read what an earlier deployment owes: nothing where there is no file."""
+        """Read the pending scripts of an earlier deployment; none without a file."""
         if not file.is_file():
             return cls()
         data = json.loads(file.read_text())
         return cls(tuple(data["instance_ids"]), data["workers_first"])
 
     def write(self, file: Path) -> None:
-        """Keep it for the next deployment, if there is anything."""
+        """Save them for the next deployment, if there are any."""
         if self.instance_ids:
             write_whole(file, json.dumps(dataclasses.asdict(self)))
         else:

@@ -1,4 +1,4 @@
-"""The CDK's command line at work on the stacks of an environment: its progress, and its end."""
+"""The CDK's command line at work on an environment's stacks: its progress and outcome."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from slurmpod.problems import WorkFailed
 from slurmpod.resolve import Resolved
 
 POLL_SECONDS = 3
-"""Between two questions to CloudFormation: few enough for its limit of requests."""
+"""Seconds between two CloudFormation requests, within its rate limits."""
 
 IN_PROGRESS = "_IN_PROGRESS"
 
@@ -47,7 +47,7 @@ class StackWork:
 
     @classmethod
     def of(cls, file: Path, resolved: Resolved, folder: Path, clients: AwsClients) -> Self:
-        """Return the work in one account, told on standard error."""
+        """Return the work in one account, with progress on standard error."""
         live = LiveEnvironment(clients, resolved)
         return cls(file, resolved, folder, live, ClusterView(clients), Progress())
 
@@ -57,9 +57,9 @@ class StackWork:
         return Cdk(self.folder / "cdk.out", self.folder, dict(os.environ))
 
     def deploy(self, only: str, confirmed: str) -> None:
-        """Deploy all stacks or one alone, and show what is done; raises StacksFailed.
+        """Deploy all stacks or one alone, and show progress; raises StacksFailed.
 
-        `confirmed` is what lets a protected environment lose something.
+        `confirmed` allows a protected environment to lose something.
         """
         cdk = self.cdk
         with cdk.deploy(self.file, only=only, confirmed=confirmed) as run:
@@ -68,7 +68,7 @@ class StackWork:
             self._wait("stacks deployed", run)
 
     def run(self, title: str, run: CdkRun) -> None:
-        """Wait for a command and show what it does; raises StacksFailed."""
+        """Wait for a command and show its progress; raises StacksFailed."""
         with run:
             self._wait(title, run)
             self._say_note(run)
@@ -78,7 +78,7 @@ class StackWork:
             self.progress.note(f"  {run.note}")
 
     def settle(self) -> None:
-        """Wait for what an earlier command has begun and CloudFormation goes on with."""
+        """Wait until CloudFormation has finished the work of an earlier command."""
         if not self.in_progress():
             return
         with self.progress.stage("ended what was begun before"):
@@ -87,7 +87,7 @@ class StackWork:
                 time.sleep(POLL_SECONDS)
 
     def in_progress(self) -> list[str]:
-        """Return the stacks on which CloudFormation works; raises AwsUnavailable."""
+        """Return the stacks that CloudFormation is changing; raises AwsUnavailable."""
         return [each.name for each in self._stacks() if each.status.endswith(IN_PROGRESS)]
 
     def _wait(self, title: str, run: CdkRun, until: Callable[[], bool] = lambda: False) -> None:
@@ -107,7 +107,7 @@ class StackWork:
             self._asked = time.monotonic()
 
     def _watch(self) -> None:
-        with suppress(AwsUnavailable):  # progress is no reason to fail
+        with suppress(AwsUnavailable):  # progress is optional
             self._show(self._statuses())
 
     def _show(self, statuses: Mapping[str, str]) -> None:
@@ -120,7 +120,7 @@ class StackWork:
         self._shown = dict(statuses)
 
     def _nodes_of(self, stack: str) -> str:
-        """Return how many nodes of each group run, while their stack is at work."""
+        """Return the number of running nodes in each group, while their stack is changing."""
         if stack != self.resolved.stacks.cluster:
             return ""
         found = self.nodes.nodes(self.resolved.name)
@@ -129,7 +129,7 @@ class StackWork:
         for group in groups:
             statuses = [node.status for node in found if node.group == group]
             counts.append(f"{group} {statuses.count('Running')} of {len(statuses)}")
-        return f": nodes that run: {', '.join(counts)}" if counts else ""
+        return f": running nodes: {', '.join(counts)}" if counts else ""
 
     def _statuses(self) -> dict[str, str]:
         return {each.name: each.status for each in self._stacks()}
@@ -138,16 +138,16 @@ class StackWork:
         return self.live.stacks()
 
     def _failure(self, said: str) -> str:
-        """Return why stacks failed, or else the last words of the CDK, and where all are."""
+        """Return why stacks failed, or the CDK's last output, and where the full output is."""
         reasons = []
         with suppress(AwsUnavailable):
             failed = [each for each in self._stacks() if each.failure and each.name in said]
             reasons = [f"{each.name}: {each.failure}" for each in failed]
         fixes = [f"  fix: {fix}" for sign, fix in self._fixes().items() if sign in said]
-        return "\n".join([*(reasons or [said]), *fixes, f"all that the CDK said: {self.folder}"])
+        return "\n".join([*(reasons or [said]), *fixes, f"full output of the CDK: {self.folder}"])
 
     def _fixes(self) -> dict[str, str]:
-        """Return what to do by what the CDK says."""
+        """Return fixes by parts of the CDK's output."""
         return {
             "cdk bootstrap": cdk_command("bootstrap", self.file),
             "TerminationProtection": (

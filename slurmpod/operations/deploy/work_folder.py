@@ -1,4 +1,4 @@
-"""The folder on this machine for work on the stacks of an environment, held by one command."""
+"""The folder on this machine for work on an environment's stacks, locked by one command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from slurmpod.resolve import Resolved
 
 @contextmanager
 def work_folder(resolved: Resolved) -> Iterator[Path]:
-    """Hold the folder for work on an environment's stacks; its logs stay there afterwards.
+    """Lock the folder for work on an environment's stacks; its logs stay there afterwards.
 
     Raises:
         WorkFailed: Another command on this machine holds it.
@@ -27,6 +27,6 @@ def work_folder(resolved: Resolved) -> Iterator[Path]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise WorkFailed(
-                f"another slurmpod on this machine is at work on {resolved.name}: wait for its end"
+                f"another slurmpod on this machine is working on {resolved.name}: wait for it"
             ) from None
         yield folder

@@ -1,1 +1,1 @@
-"""Files of the user's machine that belong to a job: which they are, and what git knows of them."""
+"""Files of the user's machine that belong to a job: their selection, and their git state."""

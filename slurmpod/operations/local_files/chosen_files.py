@@ -1,7 +1,7 @@
-"""Which files of a folder are copied: what git would keep, and what ignore files do not exclude.
+"""The files of a folder to copy: those that git would keep and no ignore file excludes.
 
-git decides about its own repositories: it knows what is tracked, and every place of ignore rules.
-Elsewhere `.gitignore` is read by pathspec. `.slurmpodignore`, in the same syntax, holds in both.
+git decides about its own repositories: it knows tracked files, and all sources of ignore rules.
+Elsewhere pathspec reads `.gitignore`. `.slurmpodignore`, in the same syntax, applies to both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEFT_OUT = frozenset({"__pycache__", ".git"})
 
 
 def chosen_files(folder: Path) -> list[Path]:
-    """Return the files of a folder that are copied, in order."""
+    """Return the files of a folder to copy, in order."""
     kept = kept_by_git(folder)
     if not kept:
         return sorted(_walk(folder, (OWN_IGNORE_FILE, GIT_IGNORE_FILE)))
@@ -29,9 +29,9 @@ def chosen_files(folder: Path) -> list[Path]:
 
 
 def _walk(folder: Path, ignore_files: Sequence[str]) -> Iterator[Path]:
-    """Yield the files that no ignore file excludes; what is below an excluded folder is excluded.
+    """Yield the files that no ignore file excludes, without those in excluded folders.
 
-    A link to a file counts as the file; one to a folder is not followed, as it may lead in circles.
+    A link to a file counts as the file; one to a folder is not followed, because of loops.
     """
     rules: dict[Path, GitIgnoreSpec] = {}
     for here, folders, files in os.walk(folder):
@@ -50,7 +50,7 @@ def _walk(folder: Path, ignore_files: Sequence[str]) -> Iterator[Path]:
 
 
 def _rules_of(place: Path, ignore_files: Sequence[str]) -> GitIgnoreSpec | None:
-    """Return what the ignore files of one folder say; the first of them has the last word."""
+    """Return the ignore files that apply to one folder; the first of them takes precedence."""
     lines = [
         line
         for name in reversed(ignore_files)
@@ -61,7 +61,7 @@ def _rules_of(place: Path, ignore_files: Sequence[str]) -> GitIgnoreSpec | None:
 
 
 def _is_ignored(path: Path, end: str, rules: dict[Path, GitIgnoreSpec]) -> bool:
-    """Tell what the ignore file says that is nearest to a path and says anything about it."""
+    """Return the verdict of the nearest ignore file that matches a path."""
     for place in path.parents:
         if place in rules:
             said = rules[place].check_file(f"{path.relative_to(place).as_posix()}{end}").include

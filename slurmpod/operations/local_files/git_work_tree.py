@@ -1,4 +1,4 @@
-"""What git knows of a folder: the files that it keeps, the commit, and whether that is all."""
+"""The git state of a folder: its files, its commit, and whether there are other changes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ HEX_SHOWN = 12
 
 @dataclass(frozen=True)
 class Commit:
-    """The commit of a folder; with `is_dirty` there are changes that it does not have."""
+    """The commit of a folder; `is_dirty` if there are uncommitted changes."""
 
     id: str
     is_dirty: bool
 
     def __str__(self) -> str:
-        """Return it as people are told of it."""
+        """Return the commit as text for people."""
         return f"commit {self.id[:HEX_SHOWN]}" + (" with changes" if self.is_dirty else "")
 
 
 def commit_of(folder: Path) -> Commit | None:
-    """Return the commit of a folder; None where git has none, or ignores the folder."""
+    """Return the commit of a folder; None if git has none, or ignores the folder."""
     found = _git(folder, "rev-parse", "--verify", "HEAD")
     if found is None or not kept_by_git(folder):
         return None
@@ -33,7 +33,7 @@ def commit_of(folder: Path) -> Commit | None:
 
 
 def kept_by_git(folder: Path) -> frozenset[Path]:
-    """Return the paths that git has or would take; none in a folder that it ignores or lacks."""
+    """Return the paths that git tracks or would add; none in a folder that it ignores or lacks."""
     return frozenset(_kept(folder))
 
 
@@ -41,14 +41,14 @@ def _kept(folder: Path) -> Iterator[Path]:
     listed = _git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard") or b""
     for name in filter(None, listed.split(b"\0")):
         path = folder / os.fsdecode(name)
-        if path.is_dir() and not path.is_symlink():  # of a submodule, or a repository in it
+        if path.is_dir() and not path.is_symlink():  # a submodule, or a nested repository
             yield from _kept(path)
         else:
             yield path
 
 
 def _git(folder: Path, *command: str) -> bytes | None:
-    """Return what git says; None where it is missing, or refuses."""
+    """Return the output of git; None if it is missing, or fails."""
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *command], capture_output=True, check=False

@@ -1,4 +1,4 @@
-"""A file of the user's machine as it travels: its digest, and whether it is a program."""
+"""A file of the user's machine to copy: its digest, and whether it is executable."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DIGEST_BYTES = 16
-"""Of a file: enough to tell files apart, and half of what SHA-256 would add to each command. Packs
+"""Length of a digest: enough to distinguish files, and half of a SHA-256 in each command. Packs
 have their whole SHA-256."""
 
 
 @dataclass(frozen=True)
 class LocalFile:
-    """A file to be copied; `is_program` says that its owner may run it."""
+    """A file to copy; `is_program` if its owner may execute it."""
 
     path: Path
     size: int
@@ -23,7 +23,7 @@ class LocalFile:
 
     @classmethod
     def of(cls, path: Path) -> LocalFile:
-        """Return a file as it is now."""
+        """Return a file in its current state."""
         facts = path.stat()
         with path.open("rb") as content:
             read = hashlib.file_digest(content, lambda: hashlib.blake2b(digest_size=DIGEST_BYTES))

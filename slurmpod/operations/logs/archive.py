@@ -14,11 +14,11 @@ from typing import Any
 from slurmpod.operations.logs.gather import Gathered
 
 MODE = 0o600
-"""Logs are nobody else's."""
+"""Only the owner may read logs."""
 
 
 def files_of(gathered: Gathered, facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return the files of an archive by their names; `facts` says what it is of."""
+    """Return the files of an archive by name; `facts` describe its content."""
     files: dict[str, list[str]] = {}
     for line in gathered.lines:
         name = f"{line.node}/{line.log}.log"
@@ -31,9 +31,9 @@ def files_of(gathered: Gathered, facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def write_archive(path: Path, files: Mapping[str, str]) -> None:
-    """Write the archive, whole or not at all; raises FileExistsError for one that is there."""
+    """Write the archive, whole or not at all; raises FileExistsError if it exists."""
     if path.exists():
-        raise FileExistsError(f"{path} is there already")
+        raise FileExistsError(f"{path} already exists")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as archive:

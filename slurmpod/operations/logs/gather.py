@@ -1,4 +1,4 @@
-"""Logs of the nodes that are meant, from CloudWatch and from the nodes, in the order of time."""
+"""Logs of selected nodes, from CloudWatch and from the nodes, merged by time."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from slurmpod.slurm.fields import value_of
 from slurmpod.slurm.hostlist import expanded
 
 AT_ONCE = 8
-"""Sessions that are open at the same time."""
+"""Sessions open at the same time."""
 
 MOST_NODES = 64
-"""Nodes whose own logs are read at once: each takes a session of some seconds."""
+"""The most nodes whose own logs are read: each takes a session of some seconds."""
 
 ON_NODES = frozenset({Kind.SLURM, Kind.SYSTEM, Kind.AUDIT})
 HEALTH_AGENT, SESSIONS = "health-agent", "sessions"
@@ -34,12 +34,12 @@ STREAMS = {
     Kind.LIFECYCLE: "LifecycleConfig",
     Kind.SYSTEM: "SagemakerHealthMonitoringAgent",
 }
-"""The streams of a node in the log group of its cluster: <this>/<group>/<instance id>."""
+"""Prefix of a node's streams in the log group of its cluster: <this>/<group>/<instance id>."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which logs are meant: of which nodes, of which kinds, from when until when."""
+    """The selected logs: nodes, kinds and period."""
 
     nodes: Sequence[Node]
     kinds: Collection[Kind]
@@ -49,7 +49,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Gathered:
-    """What was found, in the order of time; `unread` says who did not answer, and why."""
+    """The lines found, by time; `unread` has the reason for each silent source."""
 
     lines: tuple[Line, ...]
     unread: dict[str, str] = field(default_factory=dict)
@@ -61,10 +61,10 @@ def chosen_nodes(
     names: Collection[str],
     groups: Collection[str],
 ) -> list[Node]:
-    """Return the nodes that are named, and those of groups; controllers where none is.
+    """Return the named nodes, and those of groups; controllers by default.
 
     Raises:
-        AwsUnavailable: a name is of no node, or too many nodes are meant.
+        AwsUnavailable: a name matches no node, or too many nodes are selected.
     """
     known = {each for node in nodes for each in (node.name, node.instance_id)}
     if strangers := [name for name in names if name not in known]:
@@ -79,7 +79,7 @@ def chosen_nodes(
     ]
     if len(found) > MOST_NODES:
         raise AwsUnavailable(
-            f"{len(found)} nodes are too many, {MOST_NODES} is the most: name some by --node"
+            f"{len(found)} nodes are too many, the limit is {MOST_NODES}: select some with --node"
         )
     return found
 
@@ -102,7 +102,7 @@ def nodes_of_job(
     known = {node.name for node in nodes}
     names = {name for each in lists for name in expanded(each) if name in known}
     if not names:
-        raise AwsUnavailable(f"job {job} ran on no node that is still there")
+        raise AwsUnavailable(f"no node of job {job} exists any more")
     return sorted(names)
 
 
@@ -113,7 +113,7 @@ def gather(
     cluster: ClusterState,
     wanted: Wanted,
 ) -> Gathered:
-    """Read all logs that are meant; nodes that do not answer are named in `unread`."""
+    """Read all selected logs; nodes that do not answer are named in `unread`."""
     found: list[Line] = []
     silent = [node for node in wanted.nodes if node.status != IN_SERVICE]
     asked = [] if not ON_NODES & set(wanted.kinds) else wanted.nodes
@@ -140,7 +140,7 @@ def gather(
 def _or_unread(
     ask: Callable[[], Iterable[Line]], who: str, unread: dict[str, str]
 ) -> Iterator[Line]:
-    """Yield what is told until somebody does not answer, and note why."""
+    """Yield lines until a source fails, and record why."""
     try:
         yield from ask()
     except AwsUnavailable as refusal:
@@ -154,7 +154,7 @@ def _of_node(answers: Future[Mapping[str, str]], name: str) -> Iterator[Line]:
 def _of_cloud(
     logs: ClusterLogs, resolved: Resolved, cluster: ClusterState, wanted: Wanted
 ) -> Iterator[Line]:
-    """Read streams of nodes, and the records of sessions; raises AwsUnavailable."""
+    """Read the streams of nodes, and session records; raises AwsUnavailable."""
     log_group = log_group_of(resolved.name, cluster.id)
     for node in wanted.nodes:
         for kind, stream in STREAMS.items():

@@ -1,4 +1,4 @@
-"""Logs on a node within a time: the command that prints them, and reading what it printed."""
+"""Logs on a node within a period: the command that prints them, and reading its output."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from slurmpod.operations.questions import as_root, question
 from slurmpod.operations.why.node_lines import moment_of, zone_of
 
 MOST_LINES = 2000
-"""The most lines of one log of one node, the newest: a session is no way for gigabytes."""
+"""The most lines of one log of one node, the newest: sessions are too slow for gigabytes."""
 
 SLURM_LOGS = ("slurmctld", "slurmd", "slurmdbd")
 
 
 class Kind(StrEnum):
-    """What a log is about."""
+    """The subject of a log."""
 
     LIFECYCLE = "lifecycle"
     SLURM = "slurm"
@@ -30,7 +30,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a log; one without a time of its own has that of the line before."""
+    """A line of a log; a line without a timestamp has that of the line before."""
 
     time: datetime
     node: str
@@ -39,8 +39,8 @@ class Line:
 
 
 def node_command(kinds: Collection[Kind], since: datetime, until: datetime) -> str:
-    """Return what a node's shell has to do to print its logs of some kinds; it only reads."""
-    begin, end = int(since.timestamp()), int(until.timestamp()) + 1  # the second that has begun
+    """Return the command that prints a node's logs of some kinds; read-only."""
+    begin, end = int(since.timestamp()), int(until.timestamp()) + 1  # include the current second
     script = question("zone", "date +%z")
     script += f"s=$(date -d @{begin} +[%Y-%m-%dT%H:%M:%S) u=$(date -d @{end} +[%Y-%m-%dT%H:%M:%S)\n"
     if Kind.SLURM in kinds:
@@ -53,7 +53,7 @@ def node_command(kinds: Collection[Kind], since: datetime, until: datetime) -> s
 
 
 def read_lines(answers: Mapping[str, str], node: str) -> Iterator[Line]:
-    """Read what `node_command` printed, without secrets."""
+    """Read the output of `node_command`, without secrets."""
     zone = zone_of(answers)
     for log in (*SLURM_LOGS, "journal", "audit"):
         time: datetime | None = None

@@ -1,8 +1,8 @@
-"""Secrets in logs, which are recognised by their form or their name, and shown nowhere. Pure.
+"""Redaction of secrets in logs, recognized by their form or their name. Pure.
 
 Forms: AWS IAM user guide, "IAM identifiers" (AKIA, ASIA); GitHub, "About authentication to
 GitHub"; Hugging Face and Weights & Biases, whose keys jobs print; RFC 7519 (JWT). What has neither
-a known form nor a telling name is not found: read an archive before you hand it on.
+a known form nor such a name is not found: read an archive before you share it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SAFE = re.compile(r"(?i)^[\"']?(?:arn:|none\b|null\b|true\b|false\b|\(null\)|\d
 
 
 def redacted(texts: Iterable[str]) -> list[str]:
-    """Return lines of one log without their secrets; private keys over several lines included."""
+    """Return lines of one log without their secrets, including multi-line private keys."""
     lines = list(texts)
     hidden = lines_of_private_keys(lines)
     return [HIDDEN if number in hidden else _redacted(line) for number, line in enumerate(lines, 1)]

@@ -1,4 +1,4 @@
-"""Moves of a live cluster that have no way back: which one it is, what is in its way, what stays.
+"""Irreversible moves of a live cluster: which one applies, what blocks it, and what stays.
 
-Nothing is changed here: the stacks are deployed as ever, so that they and the cluster stay equal.
+Nothing is changed here: stacks are deployed as usual, so that they match the cluster.
 """

@@ -1,4 +1,4 @@
-"""The live cluster before and after a move: what of it is asked, and what is copied."""
+"""The live cluster before and after a move: what is compared, and what is copied."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ FIRST_IMAGES = {
 }
 """API-driven configuration needs an image of January 2026 or later, a database outside one that was
 released after August 30, 2026 (the guide's two pages). A node that was last made or updated before
-has an older one."""
+may have an older one."""
 
 COPIED = (
     *(f"/opt/slurm/etc/{name}.conf" for name in ("slurm", "accounting", "slurmpod", "gres")),
     *(f"/opt/slurm/etc/{name}.conf" for name in ("cgroup", "topology", "plugstack")),
     "/opt/ml/config/provisioning_parameters.json",
 )
-"""What is copied where it is there; slurmdbd.conf is not: it may hold a password."""
+"""Files to copy if they exist; not slurmdbd.conf, which may have a password."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Slurm on the controller of a cluster that has job records or not."""
+    """Slurm on the controller of a cluster with or without job records."""
 
     slurm: RemoteSlurm
     accounting: bool
 
     def picture(self, ended: Collection[str] = ()) -> Picture:
-        """Return what there is now; raises AwsUnavailable."""
+        """Return the current state; raises AwsUnavailable."""
         script = picture_script(accounting=self.accounting, ended=ended)
         return read_picture(self.slurm.answers(script))
 
     def picture_when_it_answers(self, before: Picture) -> Picture:
-        """Return what there is as soon as the controller tells; raises AwsUnavailable."""
+        """Return the state as soon as the controller answers; raises AwsUnavailable."""
         until = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:
@@ -58,7 +58,7 @@ class Asked:
             time.sleep(POLL_SECONDS)
 
     def copy(self, folder: Path) -> tuple[Path, ...]:
-        """Copy the configuration to this machine, and return what was there to copy."""
+        """Copy the configuration to this machine, and return the copied files."""
         asked = [question(path, f"[ ! -e {path} ] || cat {path}") for path in COPIED]
         answers = self.slurm.answers("".join(asked))
         folder.mkdir(parents=True, exist_ok=True)
@@ -69,11 +69,11 @@ class Asked:
 
 
 def nodes_in_the_way(move: Move, nodes: Sequence[Node]) -> Iterator[str]:
-    """Yield why the nodes do not let the move begin."""
+    """Yield reasons in the nodes not to begin the move."""
     unready = [node for node in nodes if node.status != IN_SERVICE]
     if unready:
-        told = ", ".join(f"{node.name} ({node.status})" for node in unready)
-        yield f"not all nodes run: {told}\n  fix: see slurmpod status, and begin when they do"
+        names = ", ".join(f"{node.name} ({node.status})" for node in unready)
+        yield f"not all nodes are running: {names}\n  fix: wait for them (see slurmpod status)"
     first = FIRST_IMAGES.get(move.name)
     old = [node.name for node in nodes if first and (node.updated or node.launched) < first]
     if old:

@@ -1,4 +1,4 @@
-"""The moves: their steps, what becomes of nodes and jobs, and who says so.
+"""The moves: their steps, their effect on nodes and jobs, and the sources.
 
 Sources: SageMaker developer guide, "Migrating to API-driven Slurm configuration", "Continuous
 provisioning for enhanced cluster operations with Slurm", "Using an external accounting database
@@ -22,7 +22,7 @@ DATABASE = "slurm.accounting_database"
 
 @dataclass(frozen=True)
 class Move:
-    """A move: the field that asks for it, its steps in order, what may change together with it.
+    """A move: the field that requests it, its steps in order, and fields that may change with it.
 
     `begins` is the value of the field before it.
     """
@@ -45,11 +45,11 @@ API_DRIVEN = Move(
         "copy slurm.conf, what it includes and provisioning_parameters.json to this machine",
         "s3:PutObject: the scripts go to a new folder of the bucket, without that file",
         "sagemaker:UpdateCluster, by CloudFormation: SlurmConfig for each group, the new scripts",
-        "run the new scripts on the nodes that are there",
-        "compare jobs, queue, records, users and nodes with what they were",
+        "run the new scripts on the existing nodes",
+        "compare jobs, queue, records, users and nodes with those before",
     ),
-    "no node is replaced or restarted; jobs go on; submit none meanwhile. Nodes that are there "
-    "keep what their OnCreate scripts did; new ones are set up by HyperPod, then by the scripts",
+    "no node is replaced or restarted; jobs continue; submit none meanwhile. Existing nodes "
+    "keep what their OnCreate scripts did; HyperPod sets up new ones, then the scripts do",
     effect_of(Lifecycle.model_fields["mode"]),
     "customer",
     (STRATEGY, "lifecycle."),
@@ -57,14 +57,14 @@ API_DRIVEN = Move(
 CONTINUOUS = Move(
     "continuous",
     PROVISIONING,
-    "HyperPod brings nodes up one by one, and goes on asking for those that it lacks",
+    "HyperPod starts nodes one by one, and keeps requesting missing ones",
     (
         "copy slurm.conf and what it includes to this machine",
         "sagemaker:UpdateCluster, by CloudFormation: NodeProvisioningMode Continuous",
-        "compare jobs, queue, records, users and nodes with what they were",
+        "compare jobs, queue, records, users and nodes with those before",
     ),
-    "no page says what becomes of nodes and jobs; in a rehearsal all go on. The cluster stays "
-    "InService from then on while it scales, and each instance is billed for itself",
+    "the effect on nodes and jobs is undocumented; in a rehearsal all continue. The cluster stays "
+    "InService from then on while it scales, and each instance is billed separately",
     effect_of(Cluster.model_fields["provisioning"]),
     "standard",
     (STRATEGY,),
@@ -72,17 +72,17 @@ CONTINUOUS = Move(
 RECORDS = Move(
     "records",
     DATABASE,
-    "job records go to a database outside the cluster, with those that there are",
+    "job records, including existing ones, go to a database outside the cluster",
     (
         "copy slurm.conf and what it includes to this machine",
-        "deploy all stacks but the cluster's: the controller may read the secret then",
-        "stop slurmdbd on the controller; slurmctld keeps what happens, and sends it later",
-        "copy the records into the other database, which has to be empty, and count the rows",
+        "deploy all stacks but the cluster's: the controller may then read the secret",
+        "stop slurmdbd on the controller; slurmctld queues records, and sends them later",
+        "copy the records into the other database, which must be empty, and compare row counts",
         "sagemaker:UpdateCluster, by CloudFormation: AccountingDatabase; slurmdbd starts with it",
-        "run the new scripts on the nodes that are there",
-        "compare jobs, queue, records, users and nodes with what they were",
+        "run the new scripts on the existing nodes",
+        "compare jobs, queue, records, users and nodes with those before",
     ),
-    "jobs go on, and are submitted and started; sacct and sacctmgr do not answer while slurmdbd is "
+    "jobs continue, and new ones start; sacct and sacctmgr do not answer while slurmdbd is "
     "stopped. The records on the controller stay there, unused",
     Effect(
         Kind.LOSES,
@@ -90,8 +90,8 @@ RECORDS = Move(
         source='SageMaker developer guide, "Using an external accounting database with SageMaker '
         'HyperPod Slurm clusters": no way back, continuous provisioning, images after August 30, '
         "2026",
-        doubt="whether HyperPod starts slurmdbd by itself while it is stopped: what it would write "
-        "then stays behind",
+        doubt="whether HyperPod starts slurmdbd by itself while it is stopped: records that it "
+        "writes then would be left behind",
     ),
     None,
 )
@@ -99,12 +99,12 @@ MOVES = (API_DRIVEN, CONTINUOUS, RECORDS)
 
 
 def moves_in(changes: Sequence[Change]) -> tuple[Move, ...]:
-    """Return the moves that changes ask for, in the order in which they are made."""
+    """Return the moves that changes request, in the order in which they are made."""
     return tuple(move for move in MOVES if any(_asks_for(move, change) for change in changes))
 
 
 def others(move: Move, changes: Sequence[Change]) -> tuple[Change, ...]:
-    """Return the changes that are neither the move nor may be made together with it."""
+    """Return the changes that are neither the move nor allowed together with it."""
     allowed = (move.path, *move.together)
     return tuple(each for each in changes if not each.path.startswith(allowed))
 
@@ -116,20 +116,20 @@ def _asks_for(move: Move, change: Change) -> bool:
 def strategy_in_the_way(
     move: Move, before: str | None, after: str | None, *, jobs: bool, customer: bool = False
 ) -> Iterator[str]:
-    """Yield why jobs would have to end first, or the move could not be made at all."""
+    """Yield why jobs must end first, or the move is impossible."""
     if move is API_DRIVEN and jobs and after != "Merge":
         yield (
-            f"jobs run, and the strategy is {after or 'not written'}: AWS asks to drain the "
+            f"jobs are running, and the strategy is {after or 'not set'}: AWS asks to drain the "
             "partitions first unless it is Merge, and its pages disagree on the default\n"
-            "  fix: write slurm.config_strategy: Merge, or wait until no job runs"
+            "  fix: set slurm.config_strategy: Merge, or wait until no job runs"
         )
     if move is RECORDS and customer:
         yield (
-            "in customer mode the scripts set the database up, and records stay behind\n"
+            "in customer mode the scripts set up the database, and records are left behind\n"
             "  fix: move to HyperPod's Slurm first, then to continuous provisioning"
         )
     if move is CONTINUOUS and before in {"Managed", "Overwrite"}:
         yield (
-            f"the cluster has the strategy {before}, and continuous provisioning knows Merge only\n"
+            f"the cluster has the strategy {before}, and continuous provisioning requires Merge\n"
             "  fix: deploy with slurm.config_strategy: Merge first"
         )

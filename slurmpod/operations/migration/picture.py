@@ -1,4 +1,4 @@
-"""What people would miss of a cluster: its jobs, records, users and nodes, at one moment."""
+"""A snapshot of a cluster's jobs, records, users and nodes."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _EVER = ("--starttime=2000-01-01", "--endtime=now", f"--state={_ENDED}")
 
 @dataclass(frozen=True)
 class Picture:
-    """What there is: jobs and steps by their ids, the number of ended jobs on record, and names.
+    """Jobs and steps by id, the number of ended jobs on record, and names.
 
-    `jobs` and `steps` tell state and start; `ends` tells how jobs that were asked for have ended.
+    `jobs` and `steps` have state and start; `ends` has the outcome of selected ended jobs.
     """
 
     jobs: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -41,21 +41,21 @@ class Picture:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
-        """Return a picture that was kept as plain data."""
+        """Return a snapshot from plain data."""
         return cls(**data)
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as plain data, to be kept."""
+        """Return the snapshot as plain data."""
         return dataclasses.asdict(self)
 
     def in_state(self, state: str) -> dict[str, Sequence[str]]:
         """Return the jobs in a state."""
-        return {id_: told for id_, told in self.jobs.items() if told[0] == state}
+        return {id_: found for id_, found in self.jobs.items() if found[0] == state}
 
 
 @dataclass(frozen=True)
 class Row:
-    """What there was of something, what of that is there still, and what is lost."""
+    """A row of the comparison: the number before, what is still there, and what is lost."""
 
     what: str
     before: int
@@ -64,7 +64,7 @@ class Row:
 
 
 def picture_script(*, accounting: bool, ended: Collection[str] = ()) -> str:
-    """Return what root runs on a controller; `ended` are jobs of which to tell how they ended."""
+    """Return the script for root on a controller; `ended` are jobs whose outcome to print."""
     asked = {
         JOBS: "squeue --array --noheader --format='%A|%T|%S'",
         STEPS: "squeue --steps --noheader --format='%i|%S'",
@@ -84,9 +84,9 @@ def picture_script(*, accounting: bool, ended: Collection[str] = ()) -> str:
 
 
 def read_picture(answers: Mapping[str, str]) -> Picture:
-    """Return what the script told."""
-    told = {name: answers.get(name, "").split("\n") for name in (ASSOCIATIONS, PEOPLE, NODES)}
-    names = {name: tuple(sorted({each for each in of if each})) for name, of in told.items()}
+    """Return the snapshot from the script's output."""
+    found = {name: answers.get(name, "").split("\n") for name in (ASSOCIATIONS, PEOPLE, NODES)}
+    names = {name: tuple(sorted({each for each in of if each})) for name, of in found.items()}
     ends = {row[_ID]: row[_STATE] for row in rows(answers.get(ENDS, ""), [_ID, _STATE])}
     return Picture(
         jobs={id_: rest for id_, *rest in _columns(answers[JOBS])},
@@ -98,7 +98,7 @@ def read_picture(answers: Mapping[str, str]) -> Picture:
 
 
 def compared(before: Picture, after: Picture) -> tuple[Row, ...]:
-    """Return what stayed, row by row; a job that has ended well meanwhile is not lost."""
+    """Return the comparison row by row; a job that has completed meanwhile is not lost."""
     running, waiting = before.in_state(RUNNING), before.in_state(PENDING)
     on = [id_ for id_ in running if after.jobs.get(id_) == running[id_]]
     still = [id_ for id_ in waiting if id_ in after.jobs]
@@ -127,7 +127,7 @@ def _columns(text: str) -> Iterator[list[str]]:
 
 def _went_on(on: Sequence[str], of: Mapping[str, Sequence[str]]) -> str:
     ended = len(of) - len(on)
-    return f"{len(on)} run on" + (f", {ended} ended" if ended else "")
+    return f"{len(on)} continue" + (f", {ended} ended" if ended else "")
 
 
 def _lost(jobs: Mapping[str, Any], there: Sequence[str], after: Picture) -> tuple[str, ...]:
@@ -136,14 +136,14 @@ def _lost(jobs: Mapping[str, Any], there: Sequence[str], after: Picture) -> tupl
 
 
 def _has_ended(id_: str, after: Picture) -> bool:
-    """Return whether a job, or the job of a step, has come to its own end."""
+    """Return whether a job, or the job of a step, ended by itself."""
     return after.ends.get(id_.partition(".")[0]) == HAS_ENDED
 
 
 def _fate(id_: str, after: Picture) -> str:
     if id_ in after.jobs:
-        return "began anew"
-    return after.ends.get(id_, "nobody knows of it")
+        return "started again"
+    return after.ends.get(id_, "unknown")
 
 
 def _kept(what: str, before: Sequence[str], after: Sequence[str]) -> Row:

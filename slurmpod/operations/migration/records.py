@@ -1,9 +1,9 @@
-"""Job records on their way from MariaDB on the controller to a database outside the cluster.
+"""Moving job records from MariaDB on the controller to a database outside the cluster.
 
-They go straight from one database to the other, on the controller, which reaches both. slurmdbd is
-stopped meanwhile and until HyperPod starts it with the other database: slurmctld keeps what happens
-and sends it then. Were it to go on, what it writes after the copy would stay behind. slurmdbd has
-to find its records at its first start there: with others slurmctld does not know its own cluster
+They are copied directly between the databases, on the controller, which reaches both. slurmdbd is
+stopped from before the copy until HyperPod starts it with the other database: slurmctld queues
+records meanwhile. Records that slurmdbd wrote after the copy would be left behind. slurmdbd must
+find its records at its first start there: with others slurmctld does not accept its own cluster
 (CLUSTER ID MISMATCH).
 """
 
@@ -19,7 +19,7 @@ from slurmpod.resolve.database import DATABASE_NAME
 COPY_SECONDS = 3600
 MOVED = "moved"
 MARK = "/var/lib/slurmpod/moving-records"
-"""Is there from the first try to the proven end: what the other database has is then ours."""
+"""Exists from the first attempt to the verified end: the other database is then slurmpod's."""
 
 LOGIN = (
     "import json, sys; secret = json.load(sys.stdin); host, port, user = sys.argv[1:]; "
@@ -28,7 +28,7 @@ LOGIN = (
     "'user=' + quoted(secret.get('username', user)), 'password=' + quoted(secret['password']), "
     "'loose-skip-ssl-verify-server-cert', sep='\\n')"
 )
-"""Makes the file that MariaDB's programs read who they are from: no password is in a command."""
+"""Writes the credentials file for MariaDB's programs: no password is in a command."""
 
 _COPY = """\
 set -euo pipefail
@@ -78,7 +78,7 @@ echo "$after rows are copied"
 
 @dataclass(frozen=True)
 class OtherDatabase:
-    """The database outside: where it is, what it is called, and who may use it."""
+    """The external database: its address, its name and its user."""
 
     endpoint: str
     port: int
@@ -93,17 +93,17 @@ def copy_records(slurm: RemoteSlurm, other: OtherDatabase) -> str:
 
 
 def go_on_here(slurm: RemoteSlurm) -> None:
-    """Start slurmdbd with whatever database it has, after a move that failed."""
+    """Start slurmdbd with its configured database, after a failed move."""
     slurm.answers(question(MOVED, "systemctl start slurmdbd"))
 
 
 def forget_the_copy(slurm: RemoteSlurm) -> None:
-    """Take the mark away: from now on nothing may touch what the other database has."""
+    """Remove the mark: from now on no retry may overwrite the other database."""
     slurm.answers(question(MOVED, f"rm -f {MARK}"))
 
 
 def copy_script(other: OtherDatabase) -> str:
-    """Return what root runs on the controller."""
+    """Return the script for root on the controller."""
     given = {
         "host": other.endpoint,
         "port": str(other.port),

@@ -1,1 +1,1 @@
-"""What happened to a node or a job: told by many, put into one order, with what it means."""
+"""The history of a node or job, merged from many sources in order, with its meaning."""

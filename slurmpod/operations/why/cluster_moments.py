@@ -1,4 +1,4 @@
-"""What HyperPod worked at, and said of Slurm's accounting, as moments of a story."""
+"""HyperPod's operations, and its reports on Slurm's accounting, as moments of a story."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def moments_of_checks(
 
 
 def moments_of_accounting(source: ClusterOperations, unread: dict[str, str]) -> Iterator[Moment]:
-    """Yield what HyperPod says of Slurm's accounting."""
+    """Yield HyperPod's reports on Slurm's accounting."""
     try:
         report = source.slurm()
     except AwsUnavailable as refusal:

@@ -1,4 +1,4 @@
-"""What is wrong with a whole environment, what hurts most first: a page to begin a day with."""
+"""All problems of an environment, the most harmful first: a page to begin a day with."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from slurmpod.slurm.fields import value_of
 from slurmpod.slurm.hostlist import expanded, folded
 
 ASKED_THEMSELVES = 32
-"""How many nodes are asked themselves; in larger clusters those that Slurm has trouble with."""
+"""The most nodes to query themselves; in larger clusters only those with trouble in Slurm."""
 
 AT_ONCE = 8
 NAMES_SHOWN = 5
@@ -40,7 +40,7 @@ CLUSTER, LOST, ILL, WAITING, FAILED = range(5)
 
 @dataclass(frozen=True)
 class Trouble:
-    """Something that is wrong, with how much it takes away: GPUs or nodes, or jobs."""
+    """A problem, with its extent: GPUs or nodes, or jobs."""
 
     rank: int
     weight: int
@@ -51,7 +51,7 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Everything:
-    """All troubles, the worst first; `unread` says who did not answer, `asked` how many did."""
+    """All problems, the worst first; `unread` has silent sources, `asked` the number of answers."""
 
     name: str
     troubles: tuple[Trouble, ...]
@@ -62,12 +62,12 @@ class Everything:
 
 @dataclass(frozen=True)
 class Examination:
-    """Asks everybody of one cluster."""
+    """Queries all sources of one cluster."""
 
     witnesses: Witnesses
 
     def examine(self) -> Everything:
-        """Return what is wrong; raises AwsUnavailable where the cluster cannot be listed."""
+        """Return the problems; raises AwsUnavailable if the cluster cannot be listed."""
         witnesses = self.witnesses
         cluster, nodes = witnesses.listed()
         try:
@@ -164,7 +164,7 @@ def _of_cluster(cluster: ClusterState, nodes: Sequence[Node]) -> Iterator[Troubl
 def _of_capacity(
     cluster: ClusterState, nodes: Sequence[Node], resolved: Resolved
 ) -> Iterator[Trouble]:
-    """Yield what many nodes have lost at once."""
+    """Yield losses that concern many nodes."""
     ended = groups_without_plan(cluster)
     for group in ended:
         lost = sum(node.group == group and node.status != IN_SERVICE for node in nodes)
@@ -175,7 +175,7 @@ def _of_capacity(
 
 
 def _of_nodes(seen: Sequence[NodeNow]) -> Iterator[Trouble]:
-    """Yield causes, those that several nodes have in common once."""
+    """Yield causes; one that several nodes share, once."""
     alike: dict[tuple[int, str, str], list[NodeNow]] = {}
     for node in seen:
         for place, cause in enumerate(causes_of_node(node)):
@@ -217,7 +217,7 @@ def _ended(shown: Collection[str], hours: int) -> str:
 
 
 def _waiting(lines: Iterable[str]) -> Iterator[Trouble]:
-    """Yield jobs for which waiting does not help, by reason."""
+    """Yield jobs that will wait forever, by reason."""
     found: dict[str, list[str]] = {}
     for line in lines:
         id_, _, reason = line.partition("|")

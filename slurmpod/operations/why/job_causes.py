@@ -1,4 +1,4 @@
-"""Why a job waits, failed or did less than it seems: of what holds now, the surest first. Pure."""
+"""Why a job waits, failed or did less than it seems: current causes, the surest first. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SETUP_SIGNAL = "53"
 """The signal by which slurmstepd ends a batch step whose files it could not open."""
 
 FAULT = 75
-"""From this weight on what a node told of explains how a job there ended."""
+"""From this weight on a report of a node explains how its job ended."""
 
 FAILED = ("FAILED", "NODE_FAIL", "BOOT_FAIL", "TIMEOUT", "OUT_OF_MEMORY")
 
@@ -26,16 +26,16 @@ _NOT_OPENED = re.compile(
     r"Could not open std(?P<which>\w+) file (?:'(?P<quoted>[^']+)': '(?P<said>[^']+)'"
     r"|(?P<path>.+): (?P<why>[^:]+)$)"
 )
-"""slurmstepd 26.05 writes quotes, 24.11 none."""
+"""slurmstepd 26.05 prints quotes, 24.11 does not."""
 
 _INTERPRETER = re.compile(r"execve\(\): (?:bad interpreter\((?P<bad>[^)]*)\)|(?P<other>.*))")
 _SLURMD_SAID = re.compile(r"(?:fatal|error): (?P<text>.*)")
 
 
 def causes_of_job(job: JobNow, on_node: Meaning | None = None) -> list[Cause]:
-    """Return what became of a job; nothing where Slurm does not know it.
+    """Return the causes of a job's state; none if Slurm does not know it.
 
-    `on_node` is what its node told of while it ran.
+    `on_node` are the reports of its node while it ran.
     """
     if not job.is_known:
         return []
@@ -46,10 +46,10 @@ def causes_of_job(job: JobNow, on_node: Meaning | None = None) -> list[Cause]:
 
 
 def causes_of_late_nodes(job: JobNow, nodes: Sequence[Node]) -> Iterator[Cause]:
-    """Yield that a job has nodes which have no instance that runs.
+    """Yield that a job has nodes without a running instance.
 
-    Nodes of HyperPod are CLOUD nodes: Slurm takes one that never came for one that is switched off,
-    and gives it to jobs.
+    HyperPod's nodes are CLOUD nodes: Slurm takes one that never came for one that is powered down,
+    and allocates it to jobs.
     """
     names = expanded(job.nodes)
     late = [each for each in nodes if each.name in names and each.status != IN_SERVICE]
@@ -110,7 +110,7 @@ def _slurmd_said(job: JobNow) -> str:
 
 
 def _files(job: JobNow) -> Iterator[Cause]:
-    """Yield which of its files could not be opened; the job never began then."""
+    """Yield the file that could not be opened, so that the job never began."""
     if job.state != "FAILED":
         return
     said = next((found for line in job.node_log if (found := _NOT_OPENED.search(line))), None)
@@ -160,7 +160,7 @@ def _program(job: JobNow) -> Iterator[Cause]:
 
 
 def _steps(job: JobNow) -> Iterator[Cause]:
-    """Yield what its steps show though the script itself ended well."""
+    """Yield failures of its steps although the script itself ended well."""
     memory = [step.name for step in job.steps if step.state == "OUT_OF_MEMORY"]
     if memory:
         found = meaning_of("OUT_OF_MEMORY", STATES)

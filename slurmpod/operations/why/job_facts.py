@@ -1,4 +1,4 @@
-"""What Slurm says of one job, put together of scontrol, its records and its logs. Pure."""
+"""Slurm's facts about one job, from scontrol, its records and its logs. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from slurmpod.slurm.records import rows
 NOT_STARTED = ("", "None", "Unknown")
 
 FEWEST_FIELDS = RECORD_FIELDS.index("reason")
-"""What tells how a job ended: older answers that were kept have no more."""
+"""The end of a job; answers kept from earlier versions have no more."""
 
 AROUND = timedelta(seconds=60)
 
@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Shape:
-    """Nodes of a partition that are alike."""
+    """Nodes of a partition with the same hardware."""
 
     partition: str
     count: int
@@ -58,8 +58,8 @@ class Shape:
 class JobNow:
     """A job; `state` is a word of Slurm, `exit_code` is `CODE:SIGNAL` as sacct has it.
 
-    `nodes` are those it has or had last, as Slurm writes them, `asked_nodes` those that it waits
-    for; `facts` fill texts that speak of it.
+    `nodes` are those it has or had last, as a hostlist, `asked_nodes` those that it waits
+    for; `facts` fill in texts about it.
     """
 
     id: str
@@ -86,7 +86,7 @@ class JobNow:
 
     @property
     def is_known(self) -> bool:
-        """Whether Slurm knows of it at all."""
+        """Whether Slurm knows it at all."""
         return bool(self.state)
 
     @property
@@ -100,7 +100,7 @@ class JobNow:
 
 
 def job_of(id_: str, slurm: Mapping[str, str], node: Mapping[str, str]) -> JobNow:
-    """Read what a controller and the first node of a job answered; either may be empty."""
+    """Read the answers of a controller and the first node of a job; either may be empty."""
     line = slurm.get(STATE, "")
     rows = rows_of(slurm)
     record = next((row for row in reversed(rows) if "." not in row["jobid"]), {})
@@ -149,13 +149,13 @@ def job_of(id_: str, slurm: Mapping[str, str], node: Mapping[str, str]) -> JobNo
 
 
 def rows_of(slurm: Mapping[str, str]) -> list[Mapping[str, str]]:
-    """Return the records of a job and its steps; lines that say something else are left out."""
+    """Return the records of a job and its steps; skip other lines."""
     found = rows(slurm.get(RECORDS, ""), RECORD_FIELDS, FEWEST_FIELDS)
     return [row for row in found if row["jobid"][:1].isdecimal()]
 
 
 def _is_last_run(row: Mapping[str, str], record: Mapping[str, str]) -> bool:
-    """Return whether a step belongs to the last run of a job that was requeued."""
+    """Return whether a step belongs to the last run of a requeued job."""
     began = record.get("start", "")
     return "." in row["jobid"] and (began in NOT_STARTED or row["start"] >= began)
 
@@ -210,7 +210,7 @@ def span_of(slurm: Mapping[str, str]) -> tuple[datetime | None, datetime | None]
 
 
 def is_within(moment: Moment, span: tuple[datetime | None, datetime | None]) -> bool:
-    """Return whether something happened while a job ran, or in the minute before or after."""
+    """Return whether a time is within a job's run, or a minute before or after."""
     begin, end = span
     if begin and moment.time < begin - AROUND:
         return False
@@ -218,7 +218,7 @@ def is_within(moment: Moment, span: tuple[datetime | None, datetime | None]) -> 
 
 
 def moments_of_job(slurm: Mapping[str, str]) -> Iterator[Moment]:
-    """Read when a job and its steps began and ended."""
+    """Return the times when a job and its steps began and ended."""
     zone = zone_of(slurm)
     for row in rows_of(slurm):
         is_whole = "." not in row["jobid"]
@@ -228,5 +228,5 @@ def moments_of_job(slurm: Mapping[str, str]) -> Iterator[Moment]:
             yield Moment(time, "records", f"it began on {row['nodelist']}")
         if time := moment_of(row["end"], zone):
             what = "it" if is_whole else f"step {row['jobid'].partition('.')[2]}"
-            told = f"{what} ended: {row['state']}, exit code {row['exitcode']}"
-            yield Moment(time, "records", told)
+            ended = f"{what} ended: {row['state']}, exit code {row['exitcode']}"
+            yield Moment(time, "records", ended)

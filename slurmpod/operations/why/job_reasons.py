@@ -1,9 +1,9 @@
-"""What each reason of a job means, and whether waiting helps.
+"""The meaning of each reason of a job, and whether waiting helps.
 
-`data/job_reasons.csv` has the reasons that are words, in the spelling of squeue; those of limits
-are put together of parts, and read here. Source: src/common/job_state_reason.c and the texts that
-slurmctld puts in place of a reason (`state_desc`), of Slurm 24.11.5 and 26.05.3. scontrol writes
-blanks as underscores.
+`data/job_reasons.csv` has reasons that are fixed words, in squeue's spelling; those of limits
+are made of parts, and parsed here. Source: src/common/job_state_reason.c and slurmctld's texts
+in place of a reason (`state_desc`), of Slurm 24.11.5 and 26.05.3. scontrol writes
+spaces as underscores.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Reason:
     fix: str
 
     def of(self, facts: Mapping[str, str]) -> Reason:
-        """Return it with the facts of a job put in."""
+        """Return the reason with the facts of a job filled in."""
         return Reason(self.waiting, self.says.format_map(facts), self.fix.format_map(facts))
 
 
 def reason_of(text: str) -> Reason | None:
-    """Return what a reason means, as squeue or scontrol writes it; None for an unknown one."""
+    """Return the meaning of a reason from squeue or scontrol; None for an unknown one."""
     words = text.replace("_", " ").strip("() ")
     exact = _table().get(words)
     if exact:
@@ -60,7 +60,7 @@ def _table() -> Mapping[str, Reason]:
 
 
 def _limit(name: str) -> Reason | None:
-    """Read the name of a limit of a QOS or an association, such as QOSMaxCpuPerUserLimit."""
+    """Parse the name of a limit of a QOS or an association, such as QOSMaxCpuPerUserLimit."""
     found = _LIMIT.fullmatch(name)
     if not found or not (found["whose"] or found["per"]):
         return None

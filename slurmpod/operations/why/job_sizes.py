@@ -1,4 +1,4 @@
-"""Whether nodes can ever satisfy what a job asks for: what Slurm refuses or waits for. Pure."""
+"""Whether nodes can ever satisfy a job's request: Slurm's refusals and endless waits. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from slurmpod.operations.why.story import Cause
 _NO_NODES = re.compile(
     r"(?:No nodes satisfy \S+ requirements|never runnable) in partition (?P<partition>\S+)"
 )
-"""slurmctld has either line where it fails a job."""
+"""slurmctld logs either line when it fails a job."""
 
 
 def refused(job: JobNow) -> Iterator[Cause]:
-    """Yield why it never began: no node can ever satisfy it, or nobody knows any more."""
+    """Yield why it never began: no node can ever satisfy it, or the reason is lost."""
     if job.state != "FAILED" or job.has_begun:
         return
     said = next((found for line in job.log if (found := _NO_NODES.search(line))), None)
@@ -52,7 +52,7 @@ def _largest(shapes: tuple[Shape, ...]) -> str:
 
 
 def too_few_nodes(job: JobNow) -> str:
-    """Return that a partition has fewer nodes than the job asks for, if so.
+    """Return that a partition has fewer nodes than the job requests, if so.
 
     Slurm 26.05 keeps such a job waiting (PartitionConfig at first, PartitionNodeLimit later); 24.11
     waits for Resources, or ends it with the words for other constraints.

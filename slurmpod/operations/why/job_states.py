@@ -1,4 +1,4 @@
-"""What states of jobs mean in which they end or are, and what to do. Pure."""
+"""The meaning of job states, and the next step. Pure."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ STATES = (
     Meaning(r"^COMPLETED", "it ended well", "", 90),
     Meaning(
         r"^RUNNING without a step",
-        "it has nodes, and runs nothing there: an salloc without work, or an srun that slurmctld"
-        " did not tell, as it started anew",
+        "it has nodes, but runs nothing there: an idle salloc, or an srun that slurmctld did not"
+        " notify because it restarted",
         "where srun still says `queued and waiting for resources`: press Ctrl-C, and ask again",
         90,
     ),
@@ -140,5 +140,5 @@ STATES = (
     ),
     Meaning(r"^(?:RUNNING|EXPEDITING)", "it runs", "", 90),
 )
-"""States of jobs as Slurm has them, of one that failed with `exit CODE:SIGNAL`. Source:
+"""Job states as Slurm has them; a failed one with `exit CODE:SIGNAL`. Source:
 slurm/slurm.h and src/common/slurm_protocol_defs.c of Slurm 24.11.5 and 26.05.3."""

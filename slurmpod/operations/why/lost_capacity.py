@@ -1,4 +1,4 @@
-"""Nodes that went together: their training plan has ended, or their zone has failed. Pure."""
+"""Nodes lost together: their training plan has ended, or their zone has failed. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def groups_without_plan(cluster: ClusterState) -> tuple[str, ...]:
 
 
 def cause_of_ended_plan(group: str) -> Cause:
-    """Return what the end of a group's training plan means for its nodes."""
+    """Return the effect of a plan's end on the nodes of its group."""
     return Cause(
         f"the training plan of {group} has ended, and its nodes went with it",
         f"reserve others: slurmpod capacity search ENV {group} --days 14",
@@ -27,7 +27,7 @@ def cause_of_ended_plan(group: str) -> Cause:
 
 
 def causes_of_node_without_plan(node: Node | None, ended: Collection[str]) -> Iterator[Cause]:
-    """Yield that a node does not run because the training plan of its group has ended."""
+    """Yield that a node is down because the training plan of its group has ended."""
     if node and node.status != IN_SERVICE and node.group in ended:
         yield cause_of_ended_plan(node.group)
 
@@ -35,7 +35,7 @@ def causes_of_node_without_plan(node: Node | None, ended: Collection[str]) -> It
 def causes_of_job_without_nodes(
     job: JobNow, nodes: Sequence[Node], ended: Collection[str], resolved: Resolved
 ) -> Iterator[Cause]:
-    """Yield that no node of a job's partition runs, or that no group there has a plan any more."""
+    """Yield that no node of a job's partition runs, or that no group in it still has a plan."""
     groups = [each.name for each in resolved.groups if each.partition == job.partition]
     there = [node for node in nodes if node.group in groups]
     if groups and job.state in _WITHOUT_NODES and set(groups) <= set(ended):
@@ -50,7 +50,7 @@ def causes_of_job_without_nodes(
 
 @dataclass(frozen=True)
 class LostZone:
-    """A zone of whose nodes none runs, while those of other zones do."""
+    """A zone with no running node, while other zones have some."""
 
     zone: str
     groups: tuple[str, ...]
@@ -58,7 +58,7 @@ class LostZone:
 
     @property
     def cause(self) -> Cause:
-        """Return what that means, and what to do."""
+        """Return the meaning, and the next step."""
         return Cause(
             f"none of its {self.nodes} nodes ({', '.join(self.groups)}) runs, and those of other"
             " zones do",
@@ -70,7 +70,7 @@ class LostZone:
 def lost_zones(
     resolved: Resolved, nodes: Sequence[Node], ended: Collection[str]
 ) -> Iterator[LostZone]:
-    """Yield the zones that have lost all of several nodes; `ended` says why some groups have."""
+    """Yield the zones that have lost all of several nodes; `ended` groups have another cause."""
     zones = {group.name: group.zone for group in resolved.groups if group.name not in ended}
     running = {zones.get(node.group) for node in nodes if node.status == IN_SERVICE}
     for zone in dict.fromkeys(zones.values()):

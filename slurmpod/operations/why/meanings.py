@@ -1,4 +1,4 @@
-"""What lines of Slurm, of the kernel, of HyperPod and of our scripts mean, and what to do. Pure.
+"""The meaning of log lines of Slurm, the kernel, HyperPod and slurmpod, and the fixes. Pure.
 
 Sources: slurm.conf(5), scontrol(1) and squeue(1) of Slurm 24.11 (lines of logs, states of jobs);
 SageMaker HyperPod developer guide, "Automatic node recovery" and "Health Monitoring System";
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a line that matches says, what to do, and how near to the root of a fault it is.
+    """The meaning of a matching line, the fix, and how near it is to the root of a fault.
 
-    `NODE`, `JOB` and `ENV` in `fix` stand for what is asked about. Words in braces are groups of
-    the pattern. The weight orders causes: hardware before what follows from it.
+    `NODE`, `JOB` and `ENV` in `fix` are placeholders for the subject. Words in braces are groups of
+    the pattern. The weight orders causes: hardware before its consequences.
     """
 
     pattern: str
@@ -25,7 +25,7 @@ class Meaning:
     weight: int
 
     def of(self, text: str) -> Meaning | None:
-        """Return the meaning with the groups of a line put in; None where it does not match."""
+        """Return the meaning with the groups of a line filled in; None if it does not match."""
         found = re.search(self.pattern, text)
         if not found:
             return None
@@ -36,10 +36,10 @@ class Meaning:
 
 
 ROOT = 55
-"""From this weight on a meaning says what is behind Slurm's own view of a node."""
+"""From this weight on a meaning explains Slurm's own view of a node."""
 
 HARDWARE = 90
-"""From this weight on it is a fault that stays when somebody lets jobs in again."""
+"""From this weight on it is a fault that remains when the node is resumed."""
 
 BACK = re.compile(r"state set to (?:RESUME|IDLE)|returned to service|slurmd version \S+ started")
 """What slurmctld logs when a node takes jobs again."""
@@ -51,7 +51,7 @@ WAIT = "wait for HyperPod, and watch it: slurmpod status ENV --watch"
 MEANINGS = (
     Meaning(
         r"Unable to contact slurm controller",
-        "slurmctld does not answer, so that nobody knows how nodes and jobs are",
+        "slurmctld does not answer, so the state of nodes and jobs is unknown",
         "see why: slurmpod logs ENV --kind slurm --kind system",
         100,
     ),
@@ -102,7 +102,7 @@ MEANINGS = (
     Meaning(
         r"reason set to: slurmpod: (?P<why>.*)|is out of service: (?P<out>.*)",
         "slurmpod-health took the node out of service: {why}{out}",
-        "mend it, then `sudo slurmpod-health --resume` on the node; or " + REPLACE,
+        "repair it, then `sudo slurmpod-health --resume` on the node; or " + REPLACE,
         70,
     ),
     Meaning(
@@ -158,7 +158,7 @@ MEANINGS = (
     ),
     Meaning(
         r"reason set to: (?!slurmpod: |Action:)(?P<why>.+)",
-        "somebody took the node out of service: {why}",
+        "a user took the node out of service: {why}",
         RESUME,
         42,
     ),
@@ -169,17 +169,17 @@ MEANINGS = (
         57,
     ),
     Meaning(
-        r"^slurmdbd (?:does not run|gets no answer)",
+        r"^slurmdbd (?:is not running|cannot reach)",
         "Slurm's accounting does not work, so that job records may be missing",
         "see why: slurmpod logs ENV --kind slurm --kind system",
         20,
     ),
-    Meaning(r"state set to RESUME|state set to IDLE", "somebody let it take jobs again", "", 0),
+    Meaning(r"state set to RESUME|state set to IDLE", "a user resumed the node", "", 0),
     Meaning(r"now responding|returned to service", "slurmd answers again", "", 0),
 )
-"""In the order in which they are tried: the first that matches counts."""
+"""In the order in which they are tried: the first match counts."""
 
 
 def meaning_of(text: str, table: tuple[Meaning, ...] = MEANINGS) -> Meaning | None:
-    """Return what a line means; None for one that says nothing of its own."""
+    """Return the meaning of a line; None if it has none."""
     return next(filter(None, (each.of(text) for each in table)), None)

@@ -1,4 +1,4 @@
-"""Why a node does not take jobs, or not well: of what holds now, the most urgent first. Pure."""
+"""Why a node takes no jobs, or has trouble: current causes, the most urgent first. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from slurmpod.slurm.nodes import OUT_OF_SERVICE
 
 
 def causes_of_node(node: NodeNow) -> list[Cause]:
-    """Return what is wrong with a node now, the most urgent first; nothing where all is well."""
+    """Return the node's current problems, the most urgent first; none if it is healthy."""
     if "Unable to contact" in node.line and (silent := meaning_of(node.line)):
         return [Cause(silent.says, silent.fix), *own_causes(node)]
     return [*_sagemaker(node), *_slurm(node), *_starts(node), *_flags(node)]
@@ -60,7 +60,7 @@ def _by_somebody(node: NodeNow) -> Cause:
     if not node.reason:
         states = ", ".join(sorted(node.flags & OUT_OF_SERVICE))
         return Cause(f"Slurm has it as {states}, and gives no reason", RESUME)
-    who = "somebody" if node.who in ("", "slurm") else node.who
+    who = "a user" if node.who in ("", "slurm") else node.who
     return Cause(f"{who} took the node out of service: {node.reason}", RESUME)
 
 
@@ -125,7 +125,7 @@ _FLAGS = (
         "take External=yes out of slurm.conf if it shall take jobs",
     ),
 )
-"""States that keep jobs away though the node is not out of service."""
+"""States that keep jobs away although the node is not out of service."""
 
 
 def _flags(node: NodeNow) -> Iterator[Cause]:

@@ -1,4 +1,4 @@
-"""What a controller and a node themselves say of one node or job: commands, and reading them."""
+"""A controller's and a node's own data on one node or job: the commands, and their parsers."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ SLURMD_LOG = "/var/log/slurm/slurmd.log"
 TELLING = (
     "error|fatal|slurmd version|not responding|Kill task|drain|prolog|epilog|oom|Killed|terminat"
 )
-"""Words of slurmd's lines that tell more than that jobs come and go."""
+"""Words of slurmd's log lines beyond the start and end of jobs."""
 
 FAULTS = "Xid|Out of memory|oom-kill|LustreError|I/O error|not responding|EFA|hung_task"
-"""Words of the kernel's lines that tell of faults."""
+"""Words of the kernel's log lines about faults."""
 
 JOB_FIELDS = ("start", "end", "jobid", "state", "exitcode", "user")
 RECORD_FIELDS = ("jobid", "state", "exitcode", "start", "end", "nodelist", "user", "submit",
                  "reason", "timelimit", "reqtres", "partition", "qos", "account")  # fmt: skip
 RUNS = ("--duplicates", "--allocations")
-"""Options of sacct: every run of a job that was requeued, without its steps."""
+"""Options of sacct: every run of a requeued job, without its steps."""
 
 START_SECONDS = 30
 """A job that is requeued within this time was not started at all."""
 
 _SHORT = r"""awk '!/^NodeName=/ { print }
 /^NodeName=/ {
-  told = ""
-  for (i = 1; i <= NF; i++) if ($i ~ /^(NodeName|Gres|State|SlurmdStartTime)=/) told = told $i " "
-  if (at = index($0, " Reason=")) told = told substr($0, at + 1)
-  print told
+  kept = ""
+  for (i = 1; i <= NF; i++) if ($i ~ /^(NodeName|Gres|State|SlurmdStartTime)=/) kept = kept $i " "
+  if (at = index($0, " Reason=")) kept = kept substr($0, at + 1)
+  print kept
 }'"""
-"""Keeps of each node what tells how it is: of thousands all fields are megabytes."""
+"""Keeps only the state of each node: all fields of thousands of nodes are megabytes."""
 
 _PATH = "PATH=/opt/slurm/bin:$PATH\n"
 
 
 def controller_on_node(name: str, hours: int) -> str:
-    """Return what a controller's shell has to do to tell of a node."""
+    """Return the controller's command that prints the state of a node."""
     node = shlex.quote(name)
     events = f"sacctmgr -nP list event where node={node} start=now-{hours}hours"
     which = (*RUNS, f"--nodelist={node}", f"--starttime=now-{hours}hours")
@@ -68,7 +68,7 @@ def controller_on_node(name: str, hours: int) -> str:
 
 
 def controller_on_job(job: str, hours: int) -> str:
-    """Return what a controller's shell has to do to tell of a job, and of the limits for it."""
+    """Return the controller's command that prints the state of a job, and its limits."""
     which = ("--duplicates", f"--jobs={job}", f"--starttime=now-{hours}hours")
     sinfo = "sinfo --exact --noheader --format='%P|%D|%c|%m|%G|%T'"
     return as_root(
@@ -87,7 +87,7 @@ def controller_on_job(job: str, hours: int) -> str:
 
 
 def controller_on_all(hours: int) -> str:
-    """Return what a controller's shell has to do to tell of all nodes and of jobs in trouble."""
+    """Return the controller's command that prints all nodes, and jobs in trouble."""
     fields, since = (*JOB_FIELDS, "nodelist"), f"--starttime=now-{hours}hours"
     asked = sacct(fields, *RUNS, "--allusers", since)
     squeue = "squeue --all --noheader --states=PENDING --format='%i|%r'"
@@ -102,9 +102,9 @@ def controller_on_all(hours: int) -> str:
 
 
 def node_itself(hours: int, word: str = "", folders: Iterable[str] = (), spool: str = "") -> str:
-    """Return what a node's own shell has to do to tell of itself, or of a job by `word`.
+    """Return a node's own command that prints its state, or that of a job by `word`.
 
-    `folders` are the shared ones that it is to have mounted, `spool` is slurmd's.
+    `folders` are the shared ones that it should have mounted, `spool` is slurmd's.
     """
     since = f"--since '-{hours}h' --no-pager --output short-iso"
     which = f"grep -E -- {shlex.quote(word or TELLING)} {SLURMD_LOG}"
@@ -132,7 +132,7 @@ _JOURNAL_LINE = re.compile(r"(?P<time>\d{4}-\S+) \S+ [^:]+: (?P<text>.*)")
 
 
 def moments_of_logs(answers: Mapping[str, str]) -> Iterator[Moment]:
-    """Read the lines of logs with the time that each has."""
+    """Return the lines of logs with their times."""
     zone = zone_of(answers)
     for source in (CONTROLLER_LOG, NODE_LOG):
         for line in answers.get(source, "").splitlines():
@@ -147,7 +147,7 @@ def moments_of_logs(answers: Mapping[str, str]) -> Iterator[Moment]:
 
 
 def moments_of_node_records(answers: Mapping[str, str]) -> Iterator[Moment]:
-    """Read Slurm's records: when a node was out of service, and jobs that ended badly there."""
+    """Return Slurm's records: when a node was out of service, and jobs that failed on it."""
     zone = zone_of(answers)
     for line in answers.get(RECORDS, "").splitlines():
         fields = line.split("|")
@@ -161,7 +161,7 @@ def moments_of_node_records(answers: Mapping[str, str]) -> Iterator[Moment]:
 
 
 def starts_on_node(answers: Mapping[str, str]) -> tuple[tuple[datetime, bool], ...]:
-    """Return when each job there ended, the oldest first, and whether it could be started."""
+    """Return when each job on it ended, oldest first, and whether it could be started."""
     zone, found = zone_of(answers), []
     for row in job_rows(answers):
         begin, end = (moment_of(row[key], zone) for key in ("start", "end"))
@@ -172,12 +172,12 @@ def starts_on_node(answers: Mapping[str, str]) -> tuple[tuple[datetime, bool], .
 
 
 def job_rows(answers: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
-    """Read the records of jobs, which may end with their nodes."""
+    """Return the records of jobs, which may end with their nodes."""
     return rows(answers.get(JOBS, ""), (*JOB_FIELDS, "nodelist"), fewest=len(JOB_FIELDS))
 
 
 def moment_of(text: str, zone: timezone) -> datetime | None:
-    """Read a time in ISO 8601; None for words such as `Unknown`."""
+    """Parse a time in ISO 8601; None for words such as `Unknown`."""
     try:
         time = datetime.fromisoformat(text.strip())
     except ValueError:
@@ -186,11 +186,11 @@ def moment_of(text: str, zone: timezone) -> datetime | None:
 
 
 def setting(answers: Mapping[str, str], name: str) -> str:
-    """Return a setting of slurm.conf, of what `scontrol show config` prints."""
+    """Return a setting of slurm.conf from the output of `scontrol show config`."""
     found = re.search(rf"^{name}\s*=\s*(\S.*?)\s*$", answers.get(CONFIG, ""), re.M)
     return found[1] if found else ""
 
 
 def _array_of(job: str) -> str:
-    """Return how slurmctld names a task of an array: `7_3`; a job's own number otherwise."""
+    """Return slurmctld's name of an array task: `7_3`; a job's own number otherwise."""
     return job.partition(".")[0]

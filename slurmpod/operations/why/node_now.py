@@ -1,4 +1,4 @@
-"""A node as everybody sees it now: SageMaker, Slurm, and the node itself. Pure."""
+"""The current state of a node in SageMaker, in Slurm, and on the node itself. Pure."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from slurmpod.slurm.nodes import OUT_OF_SERVICE, SlurmNode, read_node
 
 @dataclass(frozen=True)
 class NodeNow:
-    """A node as everybody sees it now.
+    """The current state of a node from all sources.
 
-    `line` is what scontrol says; `live` is None for an instance that SageMaker does not list;
-    `starts` says of each job that ended there lately whether it could be started at all,
-    `is_checked` whether HyperPod is at a deep health check.
+    `line` is from scontrol; `live` is None for an instance that SageMaker does not list;
+    `starts` has, for each recent job on it, whether it could be started at all,
+    `is_checked` whether a deep health check is under way.
     """
 
     name: str
@@ -45,7 +45,7 @@ class NodeNow:
 
     @property
     def is_out(self) -> bool:
-        """Whether Slurm starts no job there because of its state."""
+        """Whether its state in Slurm keeps jobs from starting on it."""
         return bool(self.flags & OUT_OF_SERVICE)
 
 
@@ -57,7 +57,7 @@ def read_node_now(
     own: Mapping[str, str],
     now: datetime,
 ) -> NodeNow:
-    """Read what a controller and a node itself answered of the node; either may be empty."""
+    """Read the answers of a controller and of the node itself; either may be empty."""
     line = slurm.get(STATE, "")
     node = read_node(line) or SlurmNode(name, frozenset())
     return NodeNow(
@@ -77,7 +77,7 @@ def read_node_now(
 
 
 def _starts(line: str, slurm: Mapping[str, str]) -> Iterator[bool]:
-    """Yield which jobs could be started since slurmd runs: a new slurmd begins anew."""
+    """Yield which jobs could be started since slurmd runs: a new slurmd has a clean record."""
     runs_since = moment_of(value_of(line, "SlurmdStartTime"), zone_of(slurm))
     for end, started in starts_on_node(slurm):
         if runs_since is None or end >= runs_since:
@@ -85,6 +85,6 @@ def _starts(line: str, slurm: Mapping[str, str]) -> Iterator[bool]:
 
 
 def shown_state(node: NodeNow) -> str:
-    """Return Slurm's state of a node with its reason, as scontrol has both."""
+    """Return Slurm's state of a node with its reason, from scontrol."""
     reason = value_of(node.line, "Reason")
     return f"{value_of(node.line, 'State')}{': ' if reason else ''}{reason}"

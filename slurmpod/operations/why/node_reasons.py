@@ -1,4 +1,4 @@
-"""What reasons mean that Slurm and this project give for a node, and what to do. Pure.
+"""The meaning of Slurm's and slurmpod's reasons for a node's state, and the fixes. Pure.
 
 Source: the texts of set_node_down, drain_nodes and the registration of nodes in src/slurmctld, of
 src/slurmd, and of src/interfaces/gres.c, of Slurm 24.11.5 and 26.05.3. HyperPod's are in its
@@ -10,7 +10,7 @@ from __future__ import annotations
 from slurmpod.operations.why.meanings import REPLACE, RESUME, WAIT, Meaning
 
 SYMPTOM = 20
-"""Up to this weight a reason is what follows from a cause that the node itself may show."""
+"""Up to this weight a reason follows from a cause that the node itself may show."""
 
 GPUS = (
     "look at `nvidia-smi`, the fabric manager and Xid errors on it; reboot it: "
@@ -44,7 +44,7 @@ NODE_REASONS = (
     Meaning(
         r"slurmpod: check: (?P<why>.*)",
         "a check of the idle node took it out of service: {why}",
-        "see what it was before: slurmpod node check ENV NODE --history; mend it, then "
+        "see its earlier results: slurmpod node check ENV NODE --history; repair it, then "
         + RESUME
         + "; or "
         + REPLACE,
@@ -53,7 +53,7 @@ NODE_REASONS = (
     Meaning(
         r"slurmpod: (?P<why>.*)",
         "slurmpod-health took the node out of service: {why}",
-        "mend it, then `sudo slurmpod-health --resume` on the node; or " + REPLACE,
+        "repair it, then `sudo slurmpod-health --resume` on the node; or " + REPLACE,
         70,
     ),
     Meaning(
@@ -147,4 +147,4 @@ NODE_REASONS = (
         50,
     ),
 )
-"""In the order in which they are tried; any other reason is that of the person who gave it."""
+"""In the order in which they are tried; any other reason is that of the user who set it."""

@@ -1,4 +1,4 @@
-"""What a node's own services, folders, disks, devices and clock show of it. Pure."""
+"""Problems in a node's own services, folders, disks, devices and clock. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from slurmpod.operations.why.own_facts import FULL_PERCENT, OwnFacts
 from slurmpod.operations.why.story import Cause
 
 LATE_SECONDS = 300
-"""munge refuses what is older than this, or from the future."""
+"""munge refuses credentials that are older than this, or from the future."""
 
 
 def own_causes(node: NodeNow) -> Iterator[Cause]:
-    """Yield what the node's own services, folders, disks and devices show."""
+    """Yield the problems of the node's own services, folders, disks and devices."""
     if node.own is None:
         return
     yield from _services(node, node.own)

@@ -1,4 +1,4 @@
-"""What a node says of itself: services, mounts, disks, devices, its clock; it only reads."""
+"""A node's own state: services, mounts, disks, devices and clock; read-only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 OWN = "own"
 SPOOL = "/var/spool/slurmd"
 SECONDS = 5
-"""How long a file system or the driver of GPUs may take to answer; one that hangs never does."""
+"""How long a file system or the GPU driver may take to answer; one that hangs never does."""
 
 SERVICES = ("slurmd", "munge", "slurmctld", "slurmdbd", "nvidia-fabricmanager")
 DISKS = ("/", "/tmp", "/var/log", "/dev/shm")  # noqa: S108  # where jobs write, too
@@ -18,11 +18,11 @@ FULL_PERCENT = 98
 
 @dataclass(frozen=True)
 class OwnFacts:
-    """What was answered; a question that nobody answered leaves its field empty.
+    """The answers; a query without one leaves its field empty.
 
-    `services` has the state of each that is installed, `mounts` how each shared folder is
-    (`mounted`, `absent` or `silent`), `disks` the share in use of space or inodes, whichever is
-    more. `gpus` counts devices and those that the driver lists, None where there is no driver.
+    `services` has the state of each installed service, `mounts` that of each shared folder
+    (`mounted`, `absent` or `silent`), `disks` the used share of space or inodes, whichever is
+    higher. `gpus` counts devices and those that the driver lists, None without a driver.
     """
 
     services: dict[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class OwnFacts:
 
 
 def own_command(folders: Iterable[str], spool: str = SPOOL) -> str:
-    """Return what a shell on a node has to do to tell how it is."""
+    """Return the command for a node's shell that prints its state."""
     spool = spool or SPOOL
     units = " ".join(SERVICES)
     disks = " ".join(map(shlex.quote, (*DISKS, spool)))
@@ -61,7 +61,7 @@ fi
 
 
 def read_own(answer: str) -> OwnFacts:
-    """Read what `own_command` printed."""
+    """Read the output of `own_command`."""
     lines = [line.split() for line in answer.splitlines() if line.strip()]
     numbers = dict(_numbers(lines))
     return OwnFacts(

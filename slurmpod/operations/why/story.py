@@ -1,4 +1,4 @@
-"""A story: what happened when, who says so, what it means, and the most probable cause. Pure."""
+"""A story: events with their sources and meaning, and the most probable cause. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from slurmpod.operations.why.meanings import BACK, HARDWARE, ROOT, Meaning, mean
 from slurmpod.operations.why.node_reasons import NODE_REASONS
 
 TOLD_SECONDS = 2.0
-"""Lines of one source that are alike and this close are one event."""
+"""Equal lines of one source within this time are one event."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """One thing that happened: when, who says so, its words, and what they mean, if known."""
+    """An event: its time, its source, its text, and its meaning, if known."""
 
     time: datetime
     source: str
@@ -25,7 +25,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Cause:
-    """The most probable cause, and what to do next; empty where there is nothing to do."""
+    """The most probable cause, and the next step; empty if there is nothing to do."""
 
     says: str
     fix: str
@@ -33,10 +33,10 @@ class Cause:
 
 @dataclass(frozen=True)
 class Story:
-    """What happened to a node or job.
+    """The history of a node or job.
 
-    `now` says by whom it is known how it is now; `unread` why a source is silent. `cause` is what
-    holds now, `also` what holds beside it, and `began` what it began with, if that is known.
+    `now` has the current state by source; `unread` why a source is silent. `cause` is the current
+    cause, `also` others beside it, and `began` the first cause, if it is known.
     """
 
     subject: str
@@ -49,7 +49,7 @@ class Story:
 
 
 def told(moments: Iterable[Moment]) -> tuple[Moment, ...]:
-    """Return moments in order with what they mean, those told twice once."""
+    """Return moments in order with their meaning, without duplicates."""
     found: list[Moment] = []
     for moment in sorted(moments, key=lambda each: each.time):
         if any(_is_same(before, moment) for before in found[-3:]):
@@ -65,7 +65,7 @@ def _is_same(before: Moment, moment: Moment) -> bool:
 
 
 def meaning_of_line(text: str) -> Meaning | None:
-    """Return what a line of a log means; those that give a node a reason mean what that means."""
+    """Return the meaning of a log line; for one that sets a node's reason, that of the reason."""
     _, given, reason = text.partition("reason set to: ")
     known = meaning_of(reason, NODE_REASONS) if given else None
     return known or meaning_of(text)
@@ -74,10 +74,10 @@ def meaning_of_line(text: str) -> Meaning | None:
 def beginning_of(
     story: Sequence[Moment], launched: datetime | None, well_at: datetime | None, reason: str
 ) -> Meaning | None:
-    """Return what the state of a node, which Slurm gives this reason, began with; None if unknown.
+    """Return the first cause of a node's state, which Slurm gives this reason; None if unknown.
 
-    What was before the node last took jobs is over, but for faults of the hardware; what was before
-    its instance was launched is another node's. `well_at` is when a job last ended well there.
+    Events before the node last took jobs are over, except for hardware faults; events before
+    its instance was launched are another node's. `well_at` is when a job last succeeded on it.
     """
     back = max((each.time for each in story if BACK.search(each.text)), default=None)
     over = max(filter(None, (back, well_at)), default=None)
@@ -93,6 +93,6 @@ def beginning_of(
 
 
 def most_probable(meanings: Iterable[Meaning | None]) -> Meaning | None:
-    """Return the meaning of the greatest weight, of equal ones the last; None for none."""
+    """Return the meaning with the greatest weight, the last of equal ones; None without any."""
     found = [each for each in meanings if each is not None and each.weight]
     return max(reversed(found), key=lambda each: each.weight, default=None)

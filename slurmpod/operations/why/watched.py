@@ -1,6 +1,6 @@
-"""What the watcher of a training has told of a job: the job's comment has it. Pure.
+"""Reports of a training's watcher, from the job's comment. Pure.
 
-`templates/jobs/slurmpod_watch` writes it: the time, what it is, and which rank on which node.
+`templates/jobs/slurmpod_watch` writes them: the time, the kind, and the rank on its node.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _SAYS = {"hang": "the training hangs", "crawl": "the training crawls"}
 
 
 def moments_of_watcher(comment: str) -> Iterator[Moment]:
-    """Yield what it told last, at its time."""
+    """Yield its last report, at its time."""
     found = _TOLD.search(comment)
     if found and (time := moment_of(found["time"], UTC)):
         yield Moment(time, SOURCE, f"{found['kind']}: {found['text']}")
 
 
 def with_watcher(causes: Sequence[Cause], comment: str, state: str) -> list[Cause]:
-    """Return the causes with what the watcher told: before all others unless that is over."""
+    """Return the causes with the watcher's report: before all others unless that is over."""
     found = _TOLD.search(comment)
     if not found:
         return list(causes)
@@ -38,5 +38,5 @@ def with_watcher(causes: Sequence[Cause], comment: str, state: str) -> list[Caus
         ]
     look = "see the stacks of all ranks in slurmpod_watch-JOB, in its folder"
     again = "; then let it begin again on a login node: `scontrol requeue JOB`"
-    told = Cause(f"{_SAYS[kind]}: {found['text']}", f"{look}{again if kind == 'hang' else ''}")
-    return [told, *causes]
+    reported = Cause(f"{_SAYS[kind]}: {found['text']}", f"{look}{again if kind == 'hang' else ''}")
+    return [reported, *causes]

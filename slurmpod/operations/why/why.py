@@ -1,4 +1,4 @@
-"""Asks everybody who knows something of a node or job, and makes one story of it."""
+"""Queries all sources about a node or job, and combines the answers into one story."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ JOB = re.compile(r"\d+(_\d+)?")
 NODE = re.compile(r"[A-Za-z][A-Za-z0-9.-]*")
 MOST_EVENTS = 50
 LIFECYCLE, HEALTH = "LifecycleConfig", "SagemakerHealthMonitoringAgent"
-NOBODY = "nobody who was asked tells of a cause"
+NOBODY = "no source reports a cause"
 GONE = "there is no such node now"
 
 
 @dataclass
 class Witnesses:
-    """Who is asked of one cluster; `unread` fills with those who do not answer, and why."""
+    """The sources of one cluster; `unread` collects those that do not answer, and why."""
 
     view: ClusterView
     logs: ClusterLogs
@@ -68,7 +68,7 @@ class Witnesses:
     unread: dict[str, str] = field(default_factory=dict)
 
     def why(self, subject: str) -> Story:
-        """Tell what happened to a node, by its name in Slurm or instance id, or to a job.
+        """Return the history of a node, by Slurm name or instance id, or of a job.
 
         Raises:
             AwsUnavailable: the cluster or its nodes cannot be listed.
@@ -113,7 +113,7 @@ class Witnesses:
                            GROUP=node.group if node else "GROUP")  # fmt: skip
 
     def question(self, slurm: Mapping[str, str]) -> str:
-        """Return what a node's shell has to do to tell of itself."""
+        """Return the command for a node's shell that prints its own state."""
         folders = [each.settings.mount_path for each in self.resolved.lustre]
         openzfs = self.resolved.openzfs
         folders += [openzfs.settings.mount_path] if openzfs else []
@@ -123,7 +123,7 @@ class Witnesses:
     def node_now(
         self, name: str, node: Node | None, slurm: Mapping[str, str], own: Mapping[str, str]
     ) -> NodeNow:
-        """Read what a controller and a node itself answered of the node."""
+        """Read the answers of a controller and of the node itself."""
         roles = {group.name: group.role for group in self.resolved.groups}
         role = roles.get(node.group, Role.WORKER) if node else Role.WORKER
         return read_node_now(name, role, node, slurm, own, self.now)
@@ -148,7 +148,7 @@ class Witnesses:
         takes = "it takes jobs" if node.role is Role.WORKER else f"it is a {node.role}"
         return [
             Cause(
-                f"nothing is wrong with {node.name} now: {takes}",
+                f"{node.name} is healthy: {takes}",
                 "see the whole cluster: slurmpod status ENV",
             )
         ]
@@ -208,7 +208,7 @@ class Witnesses:
     def controller(
         self, cluster: ClusterState, nodes: tuple[Node, ...], command: str
     ) -> Mapping[str, str]:
-        """Ask the first controller that answers; where none does, that is noted as `unread`."""
+        """Query the first controller that answers; if none does, record that in `unread`."""
         try:
             return ask_controller(self.sessions, self.resolved, cluster.id, nodes, command)
         except AwsUnavailable as refusal:
@@ -216,7 +216,7 @@ class Witnesses:
             return {}
 
     def itself(self, cluster: ClusterState, node: Node, command: str) -> Mapping[str, str]:
-        """Ask a node; where it does not answer, that is noted as `unread`."""
+        """Query a node; if it does not answer, record that in `unread`."""
         if node.status != IN_SERVICE:
             self.unread[node.name] = f"SageMaker says {node.status}"
             return {}
@@ -267,7 +267,7 @@ class Witnesses:
         return moment.time >= self.now - timedelta(hours=self.hours)
 
     def named(self, cause: Cause, **names: str) -> Cause:
-        """Return a cause with the names that its next step speaks of."""
+        """Return a cause with the names in its next step filled in."""
         fix = cause.fix
         for word, name in {**names, "ENV": self.file}.items():
             fix = re.sub(rf"\b{word}\b", name.replace("\\", r"\\"), fix)
@@ -285,6 +285,6 @@ def _beginning(node: NodeNow, story: Sequence[Moment], slurm: Mapping[str, str])
 def _no_such_node(name: str, nodes: tuple[Node, ...], hours: int) -> Cause:
     known = [word for each in nodes for word in (each.name, each.instance_id)]
     return Cause(
-        f"there is no such node, and nobody tells of one within {hours} hours",
+        f"no such node exists, and no source mentions it within {hours} hours",
         did_you_mean(name, known) or "see the nodes: slurmpod status ENV",
     )

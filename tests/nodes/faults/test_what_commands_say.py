@@ -95,7 +95,7 @@ SHOWN = {
     "capacity-late": (late, [r"2/4", "Pending", SENTENCE, "it waits for ip-"]),
     "capacity-part": (part, [r"2/4", SENTENCE, "SageMaker says Pending"]),
     "spot-reclaimed": (reclaimed, [r"1/2", SENTENCE, "SageMaker says Pending"]),
-    "database-down": (failed, ["slurmdbd does not run: job records are not written"]),
+    "database-down": (failed, ["slurmdbd is not running: job records are not written"]),
     "plan-ends": (
         failed,
         [r"0/2", "its training plan has ended", "training plan of cpu has ended"],

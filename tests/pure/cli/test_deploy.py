@@ -362,7 +362,7 @@ def test_two_at_once_do_not_get_in_each_others_way(
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         assert command("--yes") == ExitCode.FAILED
-    assert "another slurmpod on this machine is at work on dev" in capsys.readouterr().err
+    assert "another slurmpod on this machine is working on dev" in capsys.readouterr().err
     assert command.done == []
 
 

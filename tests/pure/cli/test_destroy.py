@@ -174,7 +174,7 @@ def test_a_controllers_records_are_saved_before_its_disk_goes(
     assert command.done == done
     shown = capsys.readouterr()
     assert "job records are saved first" in shown.out
-    assert ("take slurm.records_backup out of the file" in shown.err) is not answers
+    assert ("remove slurm.records_backup to destroy" in shown.err) is not answers
 
 
 @pytest.mark.parametrize(

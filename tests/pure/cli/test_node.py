@@ -76,7 +76,7 @@ def test_a_replaced_node_that_somebody_had_drained_takes_jobs_after_resume(
     command.world.becomes = successor
     assert command("node", "replace", "FILE", "ip-2", "--yes") == ExitCode.OK
     shown = capsys.readouterr()
-    assert "back; Slurm holds it as before, reason: bad cable" in shown.out
+    assert "back; still drained in Slurm, reason: bad cable" in shown.out
     assert f"next: slurmpod node resume {command.file} ip-2\n" in shown.err
 
 

@@ -176,7 +176,7 @@ def _later(during: State) -> Iterator[State]:
         moment="replaced",
         controller={**cured, "state": _line(during.subject, "IDLE+CLOUD", "")},
         node={"zone": "+0000\n", "own": well["own"]},
-        says=("nothing is wrong",),
+        says=("is healthy",),
         fix=(),
         never=(),
         began="",

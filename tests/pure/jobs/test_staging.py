@@ -289,20 +289,20 @@ class TestIndex:
         with pytest.raises(InvalidEnvironment) as caught:
             read_index("i", "\n".join(lines))
         assert [f"{each.where.line}: {each.message}" for each in caught.value.problems] == [
-            "2: a line has four words",
-            "3: '1234' is no SHA-256",
+            "2: a line must have four words",
+            "3: '1234' is not a SHA-256",
             "3: 'x' is not a number of bytes",
             "3: 'ftp://b/k' is not the address of a file",
             "4: the address at host contains a secret, which would be written to shared storage",
             "5: the address at host contains a secret, which would be written to shared storage",
             "6: '../e' is not a path below a folder",
-            "7: .slurmpod-staged is where staging keeps its own",
-            "1: a is a folder of others, too",
+            "7: .slurmpod-staged is reserved for staging's own files",
+            "1: a is also a folder of other entries",
             "8: a is named twice",
         ]
         with pytest.raises(InvalidEnvironment) as empty:
             read_index("i", "# nothing\n")
-        assert [each.message for each in empty.value.problems] == ["the index names no file"]
+        assert [each.message for each in empty.value.problems] == ["the index is empty"]
 
 
 class TestCommand:

@@ -81,7 +81,7 @@ class TestFolder:
     @pytest.mark.parametrize(
         ("files", "message"),
         [
-            ({}, "has to have one batch script .*, it has none"),
+            ({}, "must have one batch script .*, it has none"),
             ({"a.sbatch": "#!/bin/sh\n", "b.sbatch": "#!/bin/sh\n"}, "it has a.sbatch, b.sbatch"),
             ({"a.sbatch": "#!/bin/sh\n"}, "add #SBATCH --chdir=/fsx"),
         ],
@@ -119,7 +119,7 @@ class TestFollowed:
         assert second.log == b"step 1\n"
         assert list(news(first, second)) == [
             "restart 1 of the job",
-            "its log was emptied, and begins anew",
+            "its log was truncated, and is read from the start",
         ]
         shell.log.unlink()
         third = look(shell, "12", second)
@@ -360,7 +360,7 @@ class TestCommand:
     ) -> None:
         shell.log.write_text("all of it\n")
         shell.shows("FAILED")
-        shell.refusals = [NoAnswer("the node did not answer to the end: nothing")] * 2
+        shell.refusals = [NoAnswer("the node's answer is incomplete: nothing")] * 2
         assert run(self.options("logs", tmp_path)) == ExitCode.FAILED
         shown = capsys.readouterr()
         assert shown.out == "all of it\n"

@@ -268,7 +268,7 @@ class TestFromARepository:
     ) -> None:
         command = ["job", "venv", str(repository.parent / "dev.yaml"), "--from", str(repository)]
         assert run(command) == ExitCode.USAGE
-        assert "says nowhere what packages it needs" in capsys.readouterr().err
+        assert "does not list its packages" in capsys.readouterr().err
         (repository / "requirements.txt").write_text("tiny\nabsent==3\n")
         assert run(command) == ExitCode.USAGE
         said = capsys.readouterr().err

@@ -89,7 +89,7 @@ class TestPlan:
         inventory.add("dev-lifecycle", "DELETE_COMPLETE", Bucket=BUCKET)
         inventory.add("dev-lifecycle", "CREATE_COMPLETE")
         (other,) = plan(inventory).others
-        assert other.problem == "its stack was made anew without it"
+        assert other.problem == "its stack was created again without it"
 
     def test_what_cloudformation_cannot_import_is_named(self, inventory: FakeHoldings) -> None:
         inventory.add("dev-access", "DELETE_COMPLETE", A=("AWS::X::Y", "y-1", "DELETE_SKIPPED"))
@@ -169,7 +169,7 @@ class TestDefinitions:
         entry = inventory.templates[record.arn]["Resources"]["Bucket"]
         entry["Properties"] = {"Who": {"Fn::GetAtt": ["Lost", "Arn"]}}
         (other,) = plan(inventory).others
-        assert other.problem == "nobody remembers what Lost was, which it refers to"
+        assert other.problem == "it refers to Lost, whose id is lost"
 
     def test_several_identifiers_come_from_the_definition(self, inventory: FakeHoldings) -> None:
         block = ("AWS::EC2::VPCCidrBlock", "vpc-cidr-assoc-1", "CREATE_COMPLETE")

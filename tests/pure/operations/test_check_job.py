@@ -39,7 +39,7 @@ def dev(count: int = 2) -> Resolved:
         ("slurmpod-job 0 1 ip-10-0-0-7", CheckedJob(True, "a job ran on ip-10-0-0-7")),
         (
             "slurmpod-job 1 3 job 7 is PENDING after 180 s: Resources",
-            CheckedJob(True, "no node is free; jobs that run: 3"),
+            CheckedJob(True, "no node is free; running jobs: 3"),
         ),
         (
             "slurmpod-job 1 0 sbatch: error: invalid partition specified: cpu",

@@ -82,7 +82,7 @@ class TestStatus:
             "since 2026-11-23 22:00 UTC"
         )
         assert line(page, "another size") == (
-            "another size of workers (2 -> 4 nodes), since 2026-11-23 22:00 UTC"
+            "resizing workers (2 -> 4 nodes), since 2026-11-23 22:00 UTC"
         )
 
     def test_a_quiet_cluster_takes_no_line(self, resolved: Resolved) -> None:
@@ -94,7 +94,7 @@ class TestStatus:
         cluster = Cluster()
         cluster.events = [daemon(3, "DaemonDown")]
         assert line(shown(cluster, resolved), "slurmdbd") == (
-            "accounting slurmdbd does not run: job records are not written, "
+            "accounting slurmdbd is not running: job records are not written, "
             "since 2026-11-23 21:57 UTC"
         )
 
@@ -224,5 +224,5 @@ class TestWhy:
         story = why(cluster, "7")
         assert story.cause.says == "its script ended with status 3"
         assert [each.text for each in story.moments if each.source == "SageMaker"] == [
-            "slurmdbd does not run: job records are not written"
+            "slurmdbd is not running: job records are not written"
         ]

@@ -98,7 +98,7 @@ def test_where_slurm_does_not_tell_nobody_is_said_to_hold_none(environment: Reso
 @pytest.mark.parametrize("environment", [WITH_GPUS], indirect=True)
 def test_without_metrics_nobody_knows_what_gpus_do(environment: Resolved) -> None:
     page = screen(status(environment))
-    assert line(page, "use un") == "use unknown: only `monitoring.prometheus` measures it"
+    assert line(page, "use un") == "use unknown: `monitoring.prometheus` is needed to measure it"
 
 
 def test_who_may_not_ask_for_metrics_sees_who_holds_them(environment: Resolved) -> None:

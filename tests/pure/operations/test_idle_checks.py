@@ -143,13 +143,13 @@ def test_the_question_for_the_newest_results_is_what_the_program_takes(
 
 @pytest.mark.parametrize("said", ["", "usage: slurmpod_checks", "[]", '{"nodes": [{}], "more": 0}'])
 def test_a_controller_without_newest_results_is_told(said: str) -> None:
-    with pytest.raises(AwsUnavailable, match="tells nothing of checks"):
+    with pytest.raises(AwsUnavailable, match="has no idle checks"):
         read_newest(said)
 
 
 @pytest.mark.parametrize("said", ["", "python3: can't open file", '{"ip-1": 1}', '{"ip-1": [{}]}'])
 def test_a_controller_without_checks_is_told(said: str) -> None:
-    with pytest.raises(AwsUnavailable, match="tells nothing of checks"):
+    with pytest.raises(AwsUnavailable, match="has no idle checks"):
         read_history({"history": said})
 
 

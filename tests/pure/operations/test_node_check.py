@@ -210,7 +210,7 @@ class TestCheck:
     ) -> None:
         monkeypatch.setattr(node_check, "BEGIN_SECONDS", -1.0)
         checks.start_checks = lambda _: None  # type: ignore[method-assign,assignment]
-        assert ends(world, checks)["ip-1"] == (False, "HyperPod has not begun to check it")
+        assert ends(world, checks)["ip-1"] == (False, "HyperPod did not start the check")
         assert "resume ip-1" in world.done
 
 
@@ -225,7 +225,7 @@ class TestReport:
         )
         assert (two.succeeded, two.detail) == (
             False,
-            "Running; drain (ask Bob); no deep health check is known of this instance",
+            "Running; drain (ask Bob); no deep health check of this instance is known",
         )
 
     def test_a_node_out_of_service_says_why(self, world: World) -> None:

@@ -161,11 +161,11 @@ class TestPlan:
     def test_controllers_are_neither_replaced_nor_deleted(
         self, world: World, action: Action
     ) -> None:
-        with pytest.raises(AwsUnavailable, match="is a controller, which HyperPod does not"):
+        with pytest.raises(AwsUnavailable, match="is a controller, which HyperPod cannot"):
             plan(world, action, "ip-0")
 
     def test_what_slurm_does_not_know_cannot_be_drained(self, world: World) -> None:
-        with pytest.raises(AwsUnavailable, match="not known to Slurm"):
+        with pytest.raises(AwsUnavailable, match="is not in Slurm"):
             plan(world, Action.DRAIN, "ip-0")
 
 
@@ -206,7 +206,7 @@ class TestWork:
         world.slurm["ip-1"] = slurm_node("ip-1", "IDLE+DRAIN", "bad cable")
         world.becomes = successor
         assert ends(world, Action.REPLACE, "ip-1") == {
-            "ip-1": (True, "back; Slurm holds it as before, reason: bad cable")
+            "ip-1": (True, "back; still drained in Slurm, reason: bad cable")
         }
         assert world.done == ["replace i-1"]
 

@@ -28,7 +28,7 @@ def test_scripts_that_noted_nothing_leave_what_there_is_now() -> None:
 
 @pytest.mark.parametrize("answer", ["", "sh: 1: python3: not found\n", TOLD[:20]])
 def test_a_node_that_tells_something_else_is_told_of(answer: str) -> None:
-    with pytest.raises(AwsUnavailable, match="a did not tell its facts"):
+    with pytest.raises(AwsUnavailable, match="a did not print its facts"):
         observed_node("a", Role.WORKER, answer)
 
 

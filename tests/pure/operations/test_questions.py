@@ -14,11 +14,11 @@ def test_what_a_node_prints_is_told_apart_by_its_marks(newline: str) -> None:
     printed = newline.join([*lines, f"{MARK} {END}", "", "Exiting session"])
     parts = read_answers(printed, "head")
     assert (parts["slurm.conf"], parts["slurm"]) == ("A=1\nB=2\n", "slurm 24\n")
-    with pytest.raises(AwsUnavailable, match=r"head did not answer to the end: .*slurm 24"):
+    with pytest.raises(AwsUnavailable, match=r"head gave an incomplete answer: .*slurm 24"):
         read_answers(newline.join(lines), "head")
 
 
 def test_an_answer_that_is_missing_is_no_mistake_of_ours() -> None:
     answers = read_answers(f"{MARK} slurm\nslurm 24\n{MARK} {END}\n", "head")
-    with pytest.raises(AwsUnavailable, match="head left a question without an answer: nodes"):
+    with pytest.raises(AwsUnavailable, match="head did not answer a query: nodes"):
         answers["nodes"]

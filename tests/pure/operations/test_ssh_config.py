@@ -70,7 +70,7 @@ def test_it_is_for_users_of_the_environment() -> None:
     assert user_of(dev(ALICE), "alice", "me") == "alice"
     with pytest.raises(AwsUnavailable, match="no user me; its users are alice"):
         user_of(dev(ALICE), None, "me")
-    with pytest.raises(AwsUnavailable, match="has no users: write access"):
+    with pytest.raises(AwsUnavailable, match="has no users: add access"):
         user_of(dev(), None, "me")
 
 

@@ -74,7 +74,7 @@ class TestSideBySide:
         cluster = Cluster([HEAD, *WORKERS[:3]], sinfo="ip-10-0-1-[1-2,4]|idle|idle|x|x|none|\n")
         rows = nodes_of(status_of(cluster.sources(), resolved, NOW))
         assert (rows["ip-10-0-1-3"].slurm, rows["ip-10-0-1-3"].is_well) == ("not in Slurm", False)
-        assert (rows["ip-10-0-1-4"].status, rows["ip-10-0-1-4"].is_well) == ("not there", False)
+        assert (rows["ip-10-0-1-4"].status, rows["ip-10-0-1-4"].is_well) == ("missing", False)
 
     def test_sagemakers_own_message_is_shown(self, resolved: Resolved) -> None:
         failed = ("workers", "i-9", "", "Failure", "no capacity in the zone")

@@ -160,7 +160,7 @@ class TestNode:
 
     def test_a_node_that_takes_jobs_has_no_cause_whatever_happened_before(self) -> None:
         cause = why(node_cluster(WELL)).cause
-        assert cause.says == f"nothing is wrong with {NODE} now: it takes jobs"
+        assert cause.says == f"{NODE} is healthy: it takes jobs"
         assert cause.fix.endswith("slurmpod status dev.yaml")
 
     def test_it_is_found_by_its_instance_id_as_well(self) -> None:
@@ -168,7 +168,7 @@ class TestNode:
 
     def test_one_that_is_gone_is_told_by_slurm_alone(self) -> None:
         story = why(node_cluster(), "ip-10-0-9-9")
-        assert story.now["SageMaker"] == "there is no such node now"
+        assert story.now["SageMaker"] == "no such node exists now"
         assert story.moments
 
     @pytest.mark.parametrize(
