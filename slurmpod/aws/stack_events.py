@@ -18,7 +18,7 @@ ENDS = ("_COMPLETE", "_FAILED", "_SKIPPED")
 
 @dataclass(frozen=True)
 class ResourceRun:
-    """The work on one resource; `ended` is None while it goes on, `reason` is why it failed."""
+    """The work on one resource; `ended` is None while it runs, `reason` is why it failed."""
 
     logical_id: str
     type: str

@@ -52,7 +52,7 @@ from slurmpod.rules.check import Sound
 from slurmpod.whole_file import write_whole
 
 SLURMDBD_IS_STOPPED = (
-    "slurmdbd may be stopped on the controller: the same command goes on with the move, and "
+    "slurmdbd may be stopped on the controller: the same command resumes the move, and "
     "`systemctl start slurmdbd` there gives up on it"
 )
 KEPT = "migration.json"

@@ -81,7 +81,7 @@ def say_jobs(plan: NodePlan, *, requeue: bool) -> None:
 
 def work_on(work: NodeWork, plan: NodePlan, *, requeue: bool) -> tuple[Outcome, ...]:
     """Do the work; after Ctrl-C, report the state of the nodes."""
-    hint = "the same command goes on from here"
+    hint = "the same command resumes"
     if plan.action in FREES:
         names = first_of(plan.named(in_slurm=True), NAMES_SHOWN)
         hint = f"{names} may be drained in Slurm; {hint}, `slurmpod node resume` resumes them"

@@ -27,7 +27,7 @@ from slurmpod.problems import ExitCode
 
 GOES_ON = (
     "HyperPod continues checks that have started; nodes that wait for jobs stay drained; the "
-    "same command goes on from here"
+    "same command resumes"
 )
 
 

@@ -30,7 +30,7 @@ from slurmpod.resolve.database import records_key
 
 GOES_ON = """\
 HyperPod continues the current update, and nodes may be drained in Slurm;
-the same command waits for it and goes on, `slurmpod node resume` resumes the nodes"""
+the same command waits for it and continues, `slurmpod node resume` resumes the nodes"""
 
 Plans = Sequence[tuple[GroupPatch, NodePlan]]
 

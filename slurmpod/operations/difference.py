@@ -59,8 +59,10 @@ class Difference:
         """The confirmation of exactly these changes: the environment's name and a digest."""
         if self.is_unseen:
             return confirmation_unseen(self.wanted)
-        told = sorted((each.path, to_json([each.old, each.new]).decode()) for each in self.harmful)
-        return f"{self.wanted.name}:{digest(to_json(told))[-DIGITS:]}"
+        changes = sorted(
+            (each.path, to_json([each.old, each.new]).decode()) for each in self.harmful
+        )
+        return f"{self.wanted.name}:{digest(to_json(changes))[-DIGITS:]}"
 
 
 def confirmation_unseen(resolved: Resolved) -> str:

@@ -61,8 +61,8 @@ def node_rows(
 
 def _kind(group: str, status: str, message: str, found: SlurmNode) -> NodeRow:
     takes_jobs = bool(found.state) and found.takes_jobs
-    told = (found.word, found.who, "", found.reason)
-    return NodeRow(group, "", 0, status, message, *told, takes_jobs)
+    in_slurm = (found.word, found.who, "", found.reason)
+    return NodeRow(group, "", 0, status, message, *in_slurm, takes_jobs)
 
 
 def _with_names(kind: NodeRow, members: Sequence[tuple[str, str]]) -> NodeRow:

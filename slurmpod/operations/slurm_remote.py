@@ -129,8 +129,10 @@ class RemoteSlurm:
         """Run commands; return the output of each failed one, and an empty text for success."""
         if not commands:
             return []
-        told = [question(f"{TOLD} {i}", _told(command)) for i, command in enumerate(commands)]
-        answers = self._ask(f"now=$(date +%Y-%m-%dT%H:%M:%S)\n{''.join(told)}", patience_seconds)
+        questions = [question(f"{TOLD} {i}", _told(command)) for i, command in enumerate(commands)]
+        answers = self._ask(
+            f"now=$(date +%Y-%m-%dT%H:%M:%S)\n{''.join(questions)}", patience_seconds
+        )
         return [" ".join(answers[f"{TOLD} {i}"].split()) for i in range(len(commands))]
 
     def _ask(self, script: str, patience_seconds: float) -> Mapping[str, str]:

@@ -93,7 +93,7 @@ def record_of(
     if status.stacks == () and rehearsed is None:
         raise AwsUnavailable(NOTHING_DEPLOYED)
     found = read(lambda: asked.nodes.nodes(resolved.name))
-    told = read(lambda: _told_by_slurm(asked, resolved, status.cluster, found, now))
+    recorded = read(lambda: _slurm_records(asked, resolved, status.cluster, found, now))
     return Record(
         status=status,
         runs=read(lambda: _runs(asked, status.stacks)),
@@ -101,8 +101,12 @@ def record_of(
         launched={}
         if isinstance(found, Unavailable)
         else {each.instance_id: each.launched for each in found},
-        jobs=told if isinstance(told, Unavailable) else read(lambda: last_jobs(told[RECORDS])),
-        goodput=told if isinstance(told, Unavailable) else read(lambda: read_goodput(told[ENDED])),
+        jobs=recorded
+        if isinstance(recorded, Unavailable)
+        else read(lambda: last_jobs(recorded[RECORDS])),
+        goodput=recorded
+        if isinstance(recorded, Unavailable)
+        else read(lambda: read_goodput(recorded[ENDED])),
         checks=_checks(asked, resolved, status.cluster, found),
         panels=_panels(asked, resolved, now),
         rehearsed=rehearsed,
@@ -128,7 +132,7 @@ def _runs(asked: Askers, stacks: tuple[Stack, ...] | Unavailable) -> tuple[Stack
     return asked.events.last_runs(stack.name for stack in stacks)
 
 
-def _told_by_slurm(
+def _slurm_records(
     asked: Askers,
     resolved: Resolved,
     cluster: ClusterState | Unavailable,

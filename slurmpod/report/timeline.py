@@ -112,9 +112,9 @@ def timeline_of(
     short = other_nodes = 0
     for run in last:
         bars.append(axis.stack(run, is_critical=id(run) in critical))
-        shown = [each for each in run.resources if axis.tells(each, id(each) in critical)]
-        short += len(run.resources) - len(shown)
-        for resource in shown:
+        named = [each for each in run.resources if axis.has_bar(each, id(each) in critical)]
+        short += len(run.resources) - len(named)
+        for resource in named:
             bars.append(axis.resource(resource, is_critical=id(resource) in critical))
             within = _within(resource, nodes, now)
             shown = _chosen(within)
@@ -154,7 +154,7 @@ class _Axis:
         group = run.report.group
         return Bar("node", 2, run.report.name, group, *place, is_critical, first, failure)
 
-    def tells(self, run: ResourceRun, is_critical: bool) -> bool:
+    def has_bar(self, run: ResourceRun, is_critical: bool) -> bool:
         """Return whether a resource has a bar: it is slow, has failed, or is the cluster."""
         _, seconds = self.place(run.began, run.ended)
         share = TOLD_SHARE if is_critical else 2 * TOLD_SHARE

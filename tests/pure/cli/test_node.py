@@ -107,7 +107,7 @@ def test_an_interruption_says_how_to_go_on(
     monkeypatch.setattr(command.world, "reboot", interrupt)
     assert command("node", "reboot", "FILE", "ip-1", "--yes") == ExitCode.INTERRUPTED
     said = capsys.readouterr().err
-    assert "ip-1 may be drained in Slurm; the same command goes on from here" in said
+    assert "ip-1 may be drained in Slurm; the same command resumes" in said
 
 
 def test_deleted_nodes_are_gone_in_the_file_too(

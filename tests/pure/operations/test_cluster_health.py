@@ -81,7 +81,7 @@ class TestStatus:
             "under way deep health check of 2 nodes of workers (InstanceStress), "
             "since 2026-11-23 22:00 UTC"
         )
-        assert line(page, "another size") == (
+        assert line(page, "resizing") == (
             "resizing workers (2 -> 4 nodes), since 2026-11-23 22:00 UTC"
         )
 

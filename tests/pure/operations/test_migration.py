@@ -174,14 +174,14 @@ def test_a_job_that_came_to_its_end_is_not_lost_and_one_that_waited_may_run() ->
         ends={"3": "COMPLETED"},
     )
     assert lost(after) == {}
-    assert compared(BEFORE, after)[0].after == "1 run on, 1 ended"
+    assert compared(BEFORE, after)[0].after == "1 continue, 1 ended"
 
 
 @pytest.mark.parametrize(
     ("change", "what", "told"),
     [
-        ({"jobs": {**BEFORE.jobs, "3": ["RUNNING", "9:30"]}}, "running jobs", "began anew"),
-        ({"jobs": {**BEFORE.jobs, "3": ["PENDING", "N/A"]}}, "running jobs", "began anew"),
+        ({"jobs": {**BEFORE.jobs, "3": ["RUNNING", "9:30"]}}, "running jobs", "started again"),
+        ({"jobs": {**BEFORE.jobs, "3": ["PENDING", "N/A"]}}, "running jobs", "started again"),
         ({"steps": {"3.0": ["9:30"]}}, "running steps", "3.0"),
         ({"records": 6}, "records of ended jobs", "1 records"),
         ({"associations": ()}, "accounts, users and their QOS", "life|default|alice|urgent"),
@@ -199,7 +199,7 @@ def test_jobs_that_failed_or_are_unknown_are_lost() -> None:
     after = replace(BEFORE, jobs={"4": ["RUNNING", "9:01"]}, ends={"3": "NODE_FAIL"})
     assert lost(after) == {
         "running jobs": ("job 3 (NODE_FAIL)",),
-        "jobs in the queue": ("job 5 (nobody knows of it)",),
+        "jobs in the queue": ("job 5 (unknown)",),
     }
 
 

@@ -104,7 +104,7 @@ class TestChoice:
         assert nodes_of(LIVE, ["ip-2", "workers"]) == (TWO, ONE)
 
     def test_an_unknown_name_is_refused(self) -> None:
-        with pytest.raises(AwsUnavailable, match="there is no node ip-9"):
+        with pytest.raises(AwsUnavailable, match="unknown node ip-9"):
             nodes_of(LIVE, ["ip-9"])
 
     @pytest.mark.parametrize(

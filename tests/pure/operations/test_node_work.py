@@ -154,7 +154,7 @@ class TestPlan:
         assert plan(world, Action.DRAIN, "i-1", "ip-1").named() == ("ip-1",)
 
     def test_a_node_that_is_not_there_is_told_with_those_that_are(self, world: World) -> None:
-        with pytest.raises(AwsUnavailable, match=r"no node ip-9; .*ip-1 \(workers\)"):
+        with pytest.raises(AwsUnavailable, match=r"unknown node ip-9; .*ip-1 \(workers\)"):
             plan(world, Action.DRAIN, "ip-9")
 
     @pytest.mark.parametrize("action", [Action.REPLACE, Action.DELETE])
@@ -294,7 +294,7 @@ class TestWork:
         said: list[str] = []
         (end,) = worker(world, said, lambda _: None).run(reboot)
         assert end.succeeded
-        assert sum("Rate exceeded; asking again" in line for line in said) == 3
+        assert sum("Rate exceeded; trying again" in line for line in said) == 3
 
     def test_errors_that_do_not_end_are_raised(self, world: World) -> None:
         reboot = plan(world, Action.DELETE, "ip-1")

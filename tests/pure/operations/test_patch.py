@@ -121,7 +121,7 @@ def test_a_group_after_which_no_job_runs_stops_it() -> None:
     world = Patched(job=CheckedJob(False, "srun: error: Unable to contact slurm controller"))
     (end,) = run(world)
     assert (end.name, end.succeeded) == ("ip-0", False)
-    assert "no job runs: srun: error: Unable to contact" in end.detail
+    assert "the test job failed: srun: error: Unable to contact" in end.detail
     assert "patch workers" not in world.done
 
 

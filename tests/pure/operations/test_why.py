@@ -168,7 +168,7 @@ class TestNode:
 
     def test_one_that_is_gone_is_told_by_slurm_alone(self) -> None:
         story = why(node_cluster(), "ip-10-0-9-9")
-        assert story.now["SageMaker"] == "no such node exists now"
+        assert story.now["SageMaker"] == "there is no such node now"
         assert story.moments
 
     @pytest.mark.parametrize(
