@@ -195,7 +195,7 @@ class TestPlan:
         assert f"AWS::EC2::VPC {life.facts['destroyed']['vpcs'][0]} of dev-network" in shown
         assert "the failed stack dev-network (DELETE_FAILED) is deleted" in shown
         assert f"{file_system}, Lustre, 1200 GiB" in shown
-        assert "in place of storage.lustre:\n      mount_path: /fsx\n      existing:\n" in shown
+        assert "replaces storage.lustre:\n      mount_path: /fsx\n      existing:\n" in shown
         assert f"        id: {file_system}\n" in shown
 
     def test_the_same_as_data(self, life: Life) -> None:

@@ -144,7 +144,7 @@ def test_a_group_that_has_the_count_already_is_left(
         (("scale", "FILE", "controller", "2"), "has the controllers", ExitCode.FAILED),
         (("scale", "FILE", "workers", "-1"), "is not a number of nodes", ExitCode.USAGE),
         (("node", "add", "FILE", "workers", "0"), "is not a number", ExitCode.USAGE),
-        (("node", "drain", "FILE", "ip-7"), "there is no node ip-7", ExitCode.FAILED),
+        (("node", "drain", "FILE", "ip-7"), "unknown node ip-7", ExitCode.FAILED),
         (("node", "explode", "FILE", "ip-7"), "invalid choice", ExitCode.USAGE),
     ],
 )
