@@ -150,7 +150,7 @@ def wait_until(
     """Wait for a condition, with a pause between two checks."""
     began = asked = time.monotonic()
     while not condition():
-        assert time.monotonic() < began + seconds, f"in vain: {what}"
+        assert time.monotonic() < began + seconds, f"timed out: {what}"
         pause(began, asked)
         asked = time.monotonic()
 

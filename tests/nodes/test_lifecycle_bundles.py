@@ -29,7 +29,7 @@ cluster:
 ENDPOINT = "records.example.us-west-2.rds.amazonaws.com"
 PASSWORD = r"it's #1 \o/"
 AWS_CLI = f"""#!/bin/sh
-# What stands for the AWS CLI of HyperPod's image: nodes of the lab do not reach the embedded AWS.
+# Replaces the AWS CLI of HyperPod's image: nodes of the lab do not reach the embedded AWS.
 cat <<'SECRET'
 {{"password": "{PASSWORD.replace(chr(92), chr(92) * 2)}"}}
 SECRET

@@ -188,7 +188,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--learning-rate", type=float, required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--precision", choices=("float32", "float64"), required=True)
-    parser.add_argument("--tolerance", type=float, required=True, help="share of the value")
+    parser.add_argument("--tolerance", type=float, required=True, help="relative to the value")
     parser.add_argument("--layers", type=int, required=True)
     parser.add_argument("--width", type=int, required=True)
     parser.add_argument("--heads", type=int, required=True)

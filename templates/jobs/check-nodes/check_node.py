@@ -60,8 +60,8 @@ def _as_data(finding: Finding) -> dict[str, str]:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
-    parser.add_argument("--results", type=Path, required=True, help="folder that nodes share")
-    parser.add_argument("--containers", action="store_true", help="srun has to start containers")
+    parser.add_argument("--results", type=Path, required=True, help="folder on shared storage")
+    parser.add_argument("--containers", action="store_true", help="srun must start containers")
     return parser.parse_args()
 
 

@@ -95,8 +95,8 @@ def _read(file: Path) -> Findings:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
-    parser.add_argument("--results", type=Path, required=True, help="folder with what was found")
-    parser.add_argument("--nodes", required=True, help="names of all nodes, with commas")
+    parser.add_argument("--results", type=Path, required=True, help="folder with the results")
+    parser.add_argument("--nodes", required=True, help="comma-separated names of all nodes")
     return parser.parse_args()
 
 

@@ -82,7 +82,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--samples-per-process", type=int, required=True)
     parser.add_argument("--width", type=int, required=True)
     parser.add_argument("--learning-rate", type=float, required=True)
-    parser.add_argument("--tolerance", type=float, required=True, help="share of the loss")
+    parser.add_argument("--tolerance", type=float, required=True, help="relative to the loss")
     return parser.parse_args()
 
 

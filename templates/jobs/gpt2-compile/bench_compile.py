@@ -133,9 +133,9 @@ def _wait(device: torch.device) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
     parser.add_argument("--device", required=True, help="kind of device: cpu, cuda or neuron")
-    parser.add_argument("--half", choices=HALVES, required=True, help="what is computed with")
+    parser.add_argument("--half", choices=HALVES, required=True, help="type to compute with")
     parser.add_argument("--learning-rate", type=float, required=True)
-    parser.add_argument("--tolerance", type=float, required=True, help="share of the loss")
+    parser.add_argument("--tolerance", type=float, required=True, help="relative to the loss")
     parser.add_argument("--backend", required=True, help="compiler that torch.compile uses")
     parser.add_argument("--batch-per-process", type=int, required=True)
     parser.add_argument("--steps", type=int, required=True)

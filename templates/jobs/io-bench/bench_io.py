@@ -71,7 +71,7 @@ def meet(results: Path, name: str, node: str) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
-    parser.add_argument("--results", type=Path, required=True, help="folder that nodes share")
+    parser.add_argument("--results", type=Path, required=True, help="folder on shared storage")
     parser.add_argument("--folders", nargs="+", required=True)
     parser.add_argument("--block-kib", type=int, nargs="+", required=True)
     parser.add_argument("--mib-per-file", type=int, required=True)

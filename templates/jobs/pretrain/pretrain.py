@@ -132,7 +132,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
     parser.add_argument("--device", default="cpu", help="kind of device: cpu or cuda")
     add_options(parser)
-    parser.add_argument("--data", type=Path, help="folder of files *.bin; else texts are made up")
+    parser.add_argument("--data", type=Path, help="folder of *.bin files (default: made-up texts)")
     _add_shape(parser.add_argument_group("the model"))
     _add_mesh(parser.add_argument_group("the mesh, and what a process takes at once"))
     parser.add_argument("--seed", type=int, required=True)

@@ -83,7 +83,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--prefix", required=True, help="a folder, or s3://BUCKET/PREFIX")
     parser.add_argument("--tasks", type=int, required=True, help="tasks of the whole array")
     parser.add_argument("--after", action="store_true", help="show what is left")
-    parser.add_argument("--script", default="", help="what sbatch is given to run tasks again")
+    parser.add_argument("--script", default="", help="the script for sbatch to run tasks again")
     return parser.parse_args()
 
 

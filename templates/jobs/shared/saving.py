@@ -91,8 +91,8 @@ class Saving:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `Saving`."""
-    parser.add_argument("--checkpoints", type=Path, required=True, help="folder that nodes share")
-    parser.add_argument("--keep", type=int, required=True, help="how many checkpoints stay")
+    parser.add_argument("--checkpoints", type=Path, required=True, help="folder on shared storage")
+    parser.add_argument("--keep", type=int, required=True, help="number of checkpoints to keep")
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--save-every", type=int, required=True, metavar="STEPS")
     parser.add_argument("--save-before-end", type=float, required=True, metavar="SECONDS")

@@ -208,13 +208,15 @@ def _options(words: list[str]) -> argparse.Namespace:
         "--times",
         type=float,
         default=limits.times,
-        help="so many usual steps without any are a hang",
+        help="usual steps without progress that count as a hang",
     )
     add("--start", type=float, default=limits.start, metavar="SECONDS", help="for the first steps")
     add("--pause", type=float, default=limits.pause, metavar="SECONDS", help="to save or compile")
-    add("--slow", type=float, default=limits.slow, help="so many times the usual step is a crawl")
-    add("--log", help="the file that has the steps; the job's output unless given")
-    add("--heartbeat", help="a file that is changed after each step, in place of the log")
+    add(
+        "--slow", type=float, default=limits.slow, help="multiple of the usual step that is a crawl"
+    )
+    add("--log", help="the file with the steps (default: the job's output)")
+    add("--heartbeat", help="a file that changes after each step, instead of the log")
     at = words.index("--") if "--" in words else len(words)
     options = parser.parse_args(words[:at])
     options.command = words[at + 1 :]

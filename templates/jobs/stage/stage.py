@@ -140,7 +140,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("step", choices=("list", "copy", "conclude", "evict"))
     parser.add_argument("--at", type=Path, required=True, help="the folder")
     parser.add_argument("--source", help="s3://BUCKET/PREFIX/, or an index")
-    parser.add_argument("--region", default="", help="where requests to S3 go")
+    parser.add_argument("--region", default="", help="the Region of S3")
     parser.add_argument("--streams", type=int, default=1, help="files at a time, on each node")
     return parser.parse_args()
 

@@ -82,7 +82,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--goal", choices=("minimize", "maximize"), required=True)
     parser.add_argument("--tasks", type=int, required=True, help="tasks of the whole array")
     parser.add_argument("--after", action="store_true", help="show the results")
-    parser.add_argument("--script", default="", help="what sbatch is given to run tasks again")
+    parser.add_argument("--script", default="", help="the script for sbatch to run tasks again")
     return parser.parse_args()
 
 

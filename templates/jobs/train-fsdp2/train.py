@@ -79,8 +79,8 @@ def _sharded(model: Model, device: torch.device) -> Model:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
     parser.add_argument("--device", default="cpu", help="kind of device: cpu, cuda or neuron")
-    parser.add_argument("--checkpoints", type=Path, required=True, help="folder that nodes share")
-    parser.add_argument("--keep", type=int, default=3, help="how many checkpoints stay")
+    parser.add_argument("--checkpoints", type=Path, required=True, help="folder on shared storage")
+    parser.add_argument("--keep", type=int, default=3, help="number of checkpoints to keep")
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--save-every", type=int, default=100, metavar="STEPS")
     parser.add_argument("--save-before-end", type=float, default=300, metavar="SECONDS")

@@ -116,8 +116,8 @@ def _lead(name: Path, folder: Path) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
     parser.add_argument("--at", type=Path, required=True, help="the name of the environment")
-    parser.add_argument("--index", help="address of the index that has the wheels")
-    parser.add_argument("--sources", type=Path, help="file with what is built, a line for each")
+    parser.add_argument("--index", help="address of the index with the wheels")
+    parser.add_argument("--sources", type=Path, help="file with the sources to build, one per line")
     parser.add_argument("--wheels", type=Path, help="file with addresses of wheels in a bucket")
     parser.add_argument("--region", help="the bucket's Region")
     return parser.parse_args()

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Submits the array, and the job that comes after it. What stands behind it is given to both.
+# Submits the array, and the job that follows it. Further arguments are passed to both.
 set -euo pipefail
 
 array=$(sbatch --parsable /fsx/ubuntu/sweep/sweep.sbatch "$@")
 after=$(sbatch --parsable --dependency=afterany:"$array" /fsx/ubuntu/sweep/sweep-after.sbatch "$@")
-echo "array $array, and job $after after it"
+echo "array $array, followed by job $after"

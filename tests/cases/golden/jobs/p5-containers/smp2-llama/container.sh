@@ -1,6 +1,6 @@
 #!/bin/bash
 # Starts a command on this node in the job's container: in the job's folder, with its variables, all
-# shared file systems, and what HyperPod writes about the cluster. Arguments: the command.
+# shared file systems, and HyperPod's files about the cluster. Arguments: the command.
 set -euo pipefail
 
 name=$SLURM_JOB_NAME-$SLURM_JOB_ID
@@ -8,7 +8,7 @@ export NVIDIA_VISIBLE_DEVICES=${NVIDIA_VISIBLE_DEVICES:-all}
 variables=()
 while IFS= read -r variable; do
     case $variable in
-        # Where programs and libraries are is a matter of the image.
+        # The image has its own paths of programs and libraries.
         PATH | LD_LIBRARY_PATH | LD_PRELOAD | PYTHONHOME | PYTHONPATH | HOME) ;;
         ENROOT_*) ;;
         *) variables+=(--env "$variable") ;;

@@ -1,7 +1,7 @@
 #!/bin/bash
-# What srun starts on every node: finds out where the processes meet, and starts them.
-# All of it is done anew when HyperPod restarts the step, as other nodes may be there then.
-# Arguments: a Python program, and what is given to it. PYTHON is the Python that has PyTorch.
+# Runs on every node through srun: finds the rendezvous address and starts the processes.
+# HyperPod runs all of it again when it restarts the step, as the nodes may have changed.
+# Arguments: a Python program and its arguments. PYTHON is the Python that has PyTorch.
 set -euo pipefail
 
 PYTHON=${PYTHON:-python3}
@@ -13,9 +13,9 @@ fail() {
 
 [[ $# -gt 0 ]] || fail "name the program to start, e.g. train.py"
 
-# The job's nodes as Slurm has them now: SLURM_JOB_NODELIST still names those of the job's start.
+# The job's current nodes: SLURM_JOB_NODELIST still names those of the job's start.
 job=$(scontrol --oneliner show job "$SLURM_JOB_ID")
-[[ $job =~ \ NodeList=([^ ]+) ]] || fail "scontrol does not tell the nodes of job $SLURM_JOB_ID"
+[[ $job =~ \ NodeList=([^ ]+) ]] || fail "scontrol does not list the nodes of job $SLURM_JOB_ID"
 hosts=$(scontrol show hostnames "${BASH_REMATCH[1]}")
 rank='' count=0
 for node in $hosts; do
@@ -24,23 +24,23 @@ for node in $hosts; do
 done
 [[ -n $rank ]] || fail "this node is not among the job's: ${hosts//$'\n'/ }"
 
-# A restarted step has another number, and so another port: nothing of the last one is in the way.
+# A restarted step has another number, and so another port, which the last one cannot block.
 port=$((29500 + SLURM_STEP_ID % 100))
 
-# gloo uses the address of the host's name, which may be one that other nodes do not reach. All
-# nodes reach the interface of the default route.
+# gloo uses the address of the host name, which other nodes may not reach. All nodes reach the
+# interface of the default route.
 [[ $(ip -oneline -4 route show default) =~ \ dev\ ([^ ]+) ]] || fail "there is no default route"
 export GLOO_SOCKET_IFNAME=${GLOO_SOCKET_IFNAME:-${BASH_REMATCH[1]}}
-# All processes of a node share its cores; each would start a thread for every one of them.
+# All processes of a node share its cores; by default each would start a thread per core.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
 
-# Trainium, with EFA: the Neuron collectives ask for both.
+# Trainium, with EFA: the Neuron collectives need both.
 export FI_PROVIDER=efa
 export FI_EFA_USE_DEVICE_RDMA=1
-# What was compiled is kept on shared storage: a replaced node compiles nothing again.
+# Compiled graphs are kept on shared storage: a replaced node compiles nothing again.
 export NEURON_COMPILE_CACHE_URL=$PWD/neuron-cache
 
-# Modules of these folders are found, wherever the program lies.
+# Modules of these folders can be imported, wherever the program is.
 export PYTHONPATH=/fsx/ubuntu/own-program${PYTHONPATH:+:$PYTHONPATH}
 
 exec "$PYTHON" -m torch.distributed.run \

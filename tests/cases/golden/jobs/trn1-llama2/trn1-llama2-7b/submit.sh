@@ -1,7 +1,7 @@
 #!/bin/bash
-# Submits three jobs, each of which waits until the one before it has succeeded: what prepares, what
-# compiles, and the training. What stands behind it is given to the program of the last two.
-# When all of it was done once, the training alone is submitted with sbatch.
+# Submits three jobs, each of which waits until the one before it has succeeded: the preparation, the
+# compilation and the training. Further arguments are passed to the program of the last two.
+# After the first time, submit only the training with sbatch.
 set -euo pipefail
 
 # A job that can never start is not kept.
