@@ -278,7 +278,7 @@ class TestCommand:
     def test_an_array_is_followed_by_the_job_after_it(
         self, shell: LocalShell, folder: Path
     ) -> None:
-        (folder / "submit.sh").write_text("echo array 12, and job 13 after it\n")
+        (folder / "submit.sh").write_text("echo array 12, followed by job 13\n")
         (folder / "mine-after.sbatch").write_text("#!/bin/bash\n")
         job = read_job_folder(folder)
         copy_job(shell, job)

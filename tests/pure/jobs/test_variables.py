@@ -156,4 +156,4 @@ def test_a_job_ends_where_a_secret_cannot_be_read(name: str, tmp_path: Path) -> 
     arn = ARN.replace("token", name)
     done = taken(tmp_path, f"A={arn}")
     assert (done.returncode, done.stdout) == (1, "")
-    assert f"A cannot be read from Secrets Manager, or is no text: {arn}\n" in done.stderr
+    assert f"A cannot be read from Secrets Manager, or is not text: {arn}\n" in done.stderr

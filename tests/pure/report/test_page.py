@@ -53,7 +53,7 @@ def test_metrics_are_pictures_on_the_page_or_their_absence_is_explained() -> Non
     assert b64decode(picture).decode() == PANELS[0].svg
     silent = words(page_of(known(panels=Unavailable("no endpoint"))))
     assert "The metrics are unknown: no endpoint" in silent
-    assert "Prometheus has nothing of this hour yet" in words(page_of(known(panels=())))
+    assert "Prometheus has no data for this hour yet" in words(page_of(known(panels=())))
     assert "Metrics of the last hour" not in words(page_of(known(panels=None)))
 
 
@@ -75,7 +75,7 @@ def test_goodput_is_left_out_before_a_job_has_ended_and_told_of_once_if_nobody_k
 
 def test_checks_of_idle_nodes_stand_with_the_worst_node_first() -> None:
     page = words(page_of(known()))
-    assert "Bad again and again ip-10-0-1-3 (2 of its last 5 checks)." in page
+    assert "Repeatedly bad ip-10-0-1-3 (2 of its last 5 checks)." in page
     assert "ip-10-0-1-3 workers bad 2 of 5 alone, 2026-11-23 21:00 UTC /scratch cannot be" in page
     assert "with ip-10-0-1-1, 2026-11-23 21:00 UTC no dcgmi pair MiB/s 3000" in page
     assert "ip-10-0-1-1 workers good 0 of 1 alone" in page
@@ -86,12 +86,12 @@ def test_without_checks_the_page_has_no_word_of_them() -> None:
     assert "Checks of idle nodes" not in page_of(known(checks=None))
     assert "No node has been checked yet" in page_of(known(checks=CheckedNodes((), 0)))
     sound = replace(CHECKS, nodes=CHECKS.nodes[1:])
-    assert "No node was bad again and again" in page_of(known(checks=sound))
+    assert "No node was bad repeatedly" in page_of(known(checks=sound))
 
 
 def test_a_plan_says_why_there_is_no_more() -> None:
     page = words(page_of(planned()))
-    assert "What is there now is unknown: no credentials. This page shows what is planned." in page
+    assert "The deployed state is unknown: no credentials. This page shows the plan." in page
     assert "First deployment: order and expected time" in page
     assert "8 to 20 minutes" in page
     assert "Last deployment" not in page
