@@ -10,7 +10,7 @@ from tests.pure.diagnosis.diagnosis import State, states
 INTRODUCTION = """\
 # Broken states
 
-The output of [`slurmpod why`](running.md#why-a-node-or-job-is-as-it-is) for {count} broken states:
+The output of [`slurmpod why`](running.md#explain-a-node-or-job) for {count} broken states:
 the cause while the state lasts, and the next step. For most states `why` is run again later,
 {moments} times in all: for nodes after they are repaired and drained by a person, and after their
 instance is replaced; for jobs after Slurm has forgotten them, and after their node is replaced.

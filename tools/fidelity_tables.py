@@ -19,7 +19,7 @@ FOLDERS = {"embedded AWS": "embedded_aws", "platform": "slurmpod/rehearsal"}
 """The folder whose files a part of the page is generated from, by the name of the part."""
 
 HEADER = """\
-| in AWS | in the rehearsal | how sure | source | not there, or not compared | tests |
+| in AWS | in the rehearsal | certainty | source | missing, or not compared | tests |
 |---|---|---|---|---|---|"""
 
 Text = Annotated[str, Field(min_length=1)]

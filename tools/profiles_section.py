@@ -30,7 +30,7 @@ def _tables() -> str:
             "",
             f"The values of `{DEFAULT}`:",
             "",
-            "| place | value | how sure | source |",
+            "| place | value | certainty | source |",
             "|---|---|---|---|",
             *(_value_row(place, default) for place in _places(default)),
         )

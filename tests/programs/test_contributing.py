@@ -237,7 +237,7 @@ def test_a_check_of_the_account(copy: Copy) -> None:
         "    )\n"
         '    assert account.finds(mounted, "versions") == {}\n\n\n',
     )
-    assert copy.written == files_on_the_page("A check of what only the account knows")
+    assert copy.written == files_on_the_page("A check of the account")
     copy.passes(
         "tests/pure/preflight",
         "tests/pure/permissions/test_documentation.py",
