@@ -82,7 +82,7 @@ FURTHER: Sequence[Further] = (
     ),
     Further(
         "nodes/test_first_hour.py",
-        "the tutorial, as it is printed",
+        "the tutorial, as printed",
         _REHEARSED,
     ),
     Further(
