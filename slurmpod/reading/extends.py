@@ -1,6 +1,6 @@
 """`extends: _base.yaml`: an environment file on top of another file, which may do the same.
 
-Here bases are found and read; how two files become one is the matter of `merge`.
+This module finds and reads the bases; `merge` combines two files.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from slurmpod.reading.yaml_source import YamlSource, read_yaml
 EXTENDS = "extends"
 
 CHAIN_LIMIT = 10
-"""Bases below one environment; people have to follow them, too."""
+"""Limit of the chain of bases, so that people can follow it."""
 
 PART_PREFIX = "_"
-"""Begins the names of files that are only there to be extended."""
+"""Prefix of files that only serve as a base."""
 
 SUFFIXES = (".yaml", ".yml")
 
 IDENTITY = ("name", "account", "region")
-"""What tells one cluster from all others (rule ENV-005)."""
+"""Fields that identify a cluster (rule ENV-005)."""
 
 
 def environment_files(folder: Path) -> list[Path]:
-    """Return the environments in a folder, by name; `_base.yaml` is only a part of some."""
+    """Return the environments in a folder, sorted; bases such as `_base.yaml` are left out."""
     files = (file for file in folder.iterdir() if file.suffix in SUFFIXES)
     return sorted(file for file in files if not _is_part(file))
 
 
 def with_bases(source: YamlSource) -> YamlSource:
-    """Return `source` merged into all that it extends; without `extends`, it is returned itself.
+    """Return `source` merged with its bases, or itself without `extends`.
 
-    Where a base cannot be read, there is no data, but all problems that were met.
+    If a base cannot be read, the result has no data, but all problems found.
     """
     chain = [source]
     try:
@@ -53,10 +53,10 @@ def with_bases(source: YamlSource) -> YamlSource:
 
 
 def _base(chain: Sequence[YamlSource]) -> YamlSource | None:
-    """Return what the last file of the chain extends, or None.
+    """Return the base of the last file of the chain, or None.
 
     Raises:
-        Unreadable: It extends what cannot be a base.
+        Unreadable: It extends a file that cannot be a base.
     """
     last = chain[-1]
     if not isinstance(last.data, dict) or EXTENDS not in last.data:
@@ -64,7 +64,7 @@ def _base(chain: Sequence[YamlSource]) -> YamlSource | None:
     path = _path(last.data[EXTENDS], Path(last.file))
     if len(chain) > CHAIN_LIMIT:
         raise Unreadable(
-            f"more than {CHAIN_LIMIT} files extend each other", "put some of them together"
+            f"more than {CHAIN_LIMIT} files extend each other in a chain", "merge some of them"
         )
     text = _text(path, Path(last.file))
     _refuse_circle([*(file.file for file in chain), str(path)])
@@ -77,22 +77,22 @@ def _base(chain: Sequence[YamlSource]) -> YamlSource | None:
 def _path(written: object, file: Path) -> Path:
     if not isinstance(written, str) or not written:
         raise Unreadable(
-            "one file can be extended, by its path",
-            "write a path that begins at this file's folder, such as _base.yaml",
+            "extends takes the path of one file",
+            "write a path relative to this file's folder, such as _base.yaml",
         )
     if Path(written).is_absolute():
         raise Unreadable(
-            f"the path {written} would be another one on other machines",
-            "write it as it is seen from this file's folder, such as ../shared/_base.yaml",
+            f"the path {written} would mean another file on other machines",
+            "write it relative to this file's folder, such as ../shared/_base.yaml",
         )
     return file.parent / written
 
 
 def _text(path: Path, file: Path) -> str:
-    with suppress(OSError):  # read_text says it better
+    with suppress(OSError):  # read_text reports it better
         if not path.exists():
             near = did_you_mean(path.name, _names_beside(path, file))
-            fix = near or "correct the path, which begins at this file's folder"
+            fix = near or "correct the path, which is relative to this file's folder"
             raise Unreadable(f"there is no file {path}", fix)
         if not path.is_file():
             raise Unreadable(f"{path} is not a file", "extend a YAML file")
@@ -113,7 +113,9 @@ def _refuse_circle(files: Sequence[str]) -> None:
     *others, last = (Path(file).resolve() for file in files)
     if last in others:
         circle = " -> ".join(files[others.index(last) :])
-        raise Unreadable(f"this leads in a circle: {circle}", "extend another file, or none")
+        raise Unreadable(
+            f"the files extend each other in a circle: {circle}", "extend another file, or none"
+        )
 
 
 def _without_data(chain: Iterable[YamlSource]) -> YamlSource:
@@ -138,13 +140,13 @@ def _merged(chain: Sequence[YamlSource]) -> YamlSource:
 def _refuse_same_cluster(
     source: YamlSource, result: YamlSource, bases: Iterable[YamlSource]
 ) -> None:
-    """Note it when deploying `result` would change the cluster of an environment below it."""
+    """Report that deploying `result` would change the cluster of one of its bases."""
     for base in bases:
         if _is_part(Path(base.file)) or _is_part(Path(source.file)):
             continue
         if None not in _identity(base) and _identity(base) == _identity(result):
             message = f"this is the cluster '{base.data['name']}' that {base.file} describes"
-            fix = "give this environment a name of its own"
+            fix = "give this environment another name"
             result.refuse(source.where((EXTENDS,)), message, fix, rule="ENV-005")
 
 

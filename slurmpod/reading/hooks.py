@@ -1,7 +1,7 @@
 """Scripts that an environment names as hooks -> their texts by paths in the bundle, or problems.
 
-They are taken as they are. What would keep a node from starting one is told here, because on a node
-it would take minutes to show.
+They are included unchanged. Mistakes that keep a node from starting one are reported here, because
+on a node they would take minutes to appear.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ RULE = "HOK-001"
 ROLES = ("controller", "login", "worker")
 TIMES = ("before", "after")
 
-NAME_IT = "name a script, relative to the file that says so"
+NAME_IT = "name a script, relative to this file"
 DOS2UNIX = "save it with LF line ends, e.g. with dos2unix"
-SHEBANG = "begin the script with #!/bin/bash, or with what else runs it"
+SHEBANG = "begin the script with #!/bin/bash, or another interpreter"
 
 
 class HooksReading(Value):
-    """The texts by their paths in the bundle, and what is wrong with those that are not there."""
+    """The texts by their paths in the bundle, and the problems of those that are missing."""
 
     scripts: Mapping[str, str]
     problems: tuple[Problem, ...]
 
 
 def hook_path(role: str, when: str) -> str:
-    """Return where a hook lies in the bundle, whatever the user's file is called."""
+    """Return the path of a hook in the bundle, independent of the user's file name."""
     return f"hooks/{role}-{when}.sh"
 
 
 def read_hooks(environment: Environment, source: YamlSource) -> HooksReading:
-    """Read the files that the environment names, relative to the file that says so."""
+    """Read the files that the environment names, relative to the file that names them."""
     scripts: dict[str, str] = {}
     problems: list[Problem] = []
     for role, when, written in named_hooks(environment):
@@ -57,7 +57,7 @@ def read_hooks(environment: Environment, source: YamlSource) -> HooksReading:
 
 
 def named_hooks(environment: Environment) -> Iterator[tuple[str, str, str]]:
-    """Yield role, time and file of every hook, as the environment says them."""
+    """Yield role, time and file of every hook."""
     for role in ROLES:
         for when in TIMES:
             written = getattr(getattr(environment.lifecycle.hooks, role), when)
@@ -66,18 +66,18 @@ def named_hooks(environment: Environment) -> Iterator[tuple[str, str, str]]:
 
 
 def hook_place(role: str, when: str) -> YamlPath:
-    """Return where the environment names a hook."""
+    """Return the position of a hook in the environment."""
     return ("lifecycle", "hooks", role, when)
 
 
 def _problems(file: str, text: str) -> Iterator[Problem]:
     lines = text.split("\n")
     if not re.match(r"#!\s*\S", lines[0]):
-        message = "the script does not say what runs it: its first line has no #!"
+        message = "the script names no interpreter: its first line has no #!"
         yield _problem(Where(file, 1), message, SHEBANG)
     for number, line in enumerate(lines, start=1):
         if line.endswith("\r"):
-            yield _problem(Where(file, number), "the script has Windows line ends", DOS2UNIX)
+            yield _problem(Where(file, number), "the script has Windows line endings", DOS2UNIX)
             break
 
 

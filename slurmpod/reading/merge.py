@@ -1,8 +1,8 @@
-"""An environment file on top of its base: two files become one, and every value keeps its place.
+"""Merging an environment file with its base; every value keeps its position.
 
 The rules, which docs/extends.md shows with examples:
 
-- Mappings are merged key by key. What only one of the two files has stays as it is.
+- Mappings are merged key by key. Keys of only one of the two files stay unchanged.
 - Every other value of the file replaces the base's as a whole: text, numbers, lists.
 - `null`, written out, takes a key of the base away, so that its default holds again. Where `null`
   has a meaning of its own, which is not the default, it means that instead: `storage.lustre: null`
@@ -31,14 +31,16 @@ from slurmpod.reading.yaml_source import YamlSource
 from slurmpod.value import Value
 
 NAMES = ("name", "rule")
-"""What an entry of a list is known by: the accepted warnings, which have no name, by their rule."""
+"""The key that identifies an entry of a list: for accepted warnings, which have no name, their
+rule.
+"""
 
 REMOVE = "remove"
 ARCHITECTURE = "architecture"
 
 
 def merged(base: YamlSource, source: YamlSource) -> YamlSource:
-    """Return what `source` makes of its base, under the name of `source`; both stay as they are.
+    """Return `source` merged with its base, under the name of `source`; both stay unchanged.
 
     Problems of both are kept; an entry that removes nothing is one more.
     """
@@ -49,7 +51,7 @@ def merged(base: YamlSource, source: YamlSource) -> YamlSource:
 
 
 def without_base(source: YamlSource) -> YamlSource:
-    """Return `source` as it is, but for entries with `remove`: there is nothing to remove."""
+    """Return `source` without entries with `remove`, each of which is a problem without a base."""
     if any(_is_removal(path) for path in source.keys):
         return merged(YamlSource(source.file, {}), source)
     return source
@@ -63,7 +65,7 @@ class _Part(Value):
     data: Any
 
     def inside(self) -> dict[Any, _Part]:
-        """Return what a mapping or a list holds, by key or index."""
+        """Return the items of a mapping or a list, by key or index."""
         items = self.data.items() if isinstance(self.data, dict) else enumerate(self.data)
         return {key: _Part(self.source, (*self.path, key), value) for key, value in items}
 
@@ -71,23 +73,23 @@ class _Part(Value):
         return self.data is None and self.path not in self.source.blanks
 
     def name(self) -> str:
-        """Return the name of an entry of a list; empty where it has none to be found by."""
+        """Return the name of an entry of a list; empty if it has none."""
         name = self.data.get(_name_key(self.data)) if isinstance(self.data, dict) else None
         return name if isinstance(name, str) else ""
 
     def architecture(self) -> Any:
-        """Return what else tells entries of one name apart: the processors that they are for."""
+        """Return the second part of an entry's identity: its processor architecture."""
         return self.data.get(ARCHITECTURE, USUAL_ARCHITECTURE)
 
 
 class _Merge:
-    """Puts values together; `result` learns where each stands and what cannot be removed."""
+    """Merges values; `result` records the position of each, and failed removals."""
 
     def __init__(self, result: YamlSource) -> None:
         self._result = result
 
     def value(self, path: YamlPath, part: _Part, base: _Part | None = None) -> Any:
-        """Return what `part` makes of `base`, to stand at `path` of the result."""
+        """Return `part` merged with `base`, for `path` of the result."""
         self._note(path, part)
         if isinstance(part.data, dict):
             return self._mapping(path, part, base if base and isinstance(base.data, dict) else None)
@@ -111,13 +113,13 @@ class _Merge:
             if key not in own:
                 result[key] = self.value(place, inherited[key])
             elif key in inherited and own[key].is_null() and not _has_null(place):
-                self._note(place, own[key])  # where a required key, if it is one, went missing
+                self._note(place, own[key])  # the position to report if the key is required
             else:
                 result[key] = self.value(place, own[key], inherited.get(key))
         return result
 
     def _pairs(self, part: _Part, base: _Part | None) -> Iterable[tuple[_Part, _Part | None]]:
-        """Return the entries of a list, each with the base's entry that it is merged into."""
+        """Return the entries of a list, each with its entry of the base."""
         inherited = list(base.inside().values()) if base else []
         kept: dict[int, tuple[_Part, _Part | None]] = {
             index: (entry, None) for index, entry in enumerate(inherited)
@@ -139,7 +141,7 @@ class _Merge:
         return (*kept.values(), *added)
 
     def _removed(self, entry: _Part, untouched: dict[str, list[int]]) -> list[int]:
-        """Return what `entry` removes, all of that name; nothing, and a problem, if it cannot."""
+        """Return all entries that `entry` removes; none, and a problem, if it cannot."""
         mistake = _mistake_in_removal(entry, untouched)
         if not mistake:
             return untouched.pop(entry.name())
@@ -149,8 +151,8 @@ class _Merge:
 
 
 def _has_null(path: YamlPath) -> bool:
-    """Return whether the field at `path` can be null and is not so by default."""
-    from slurmpod.environment.descriptions import field_at  # only needed here: start-up takes time
+    """Return whether the field at `path` accepts null but has another default."""
+    from slurmpod.environment.descriptions import field_at  # imported here to save start-up time
 
     field = field_at(path)
     if field is None or NoneType not in get_args(field.annotation):
@@ -159,7 +161,7 @@ def _has_null(path: YamlPath) -> bool:
 
 
 def _go_by_name(base: Any, own: list[Any]) -> bool:
-    """Return whether lists are merged by name; the base decides, but `[]` says: none of them."""
+    """Return whether lists are merged by name; the base decides, except that `[]` replaces it."""
     if not (isinstance(base, list) and own):
         return False
     return all(isinstance(entry, dict) for entry in (*base, *own)) and any(
@@ -185,7 +187,7 @@ def _is_removal(key: YamlPath) -> bool:
 
 
 def _mistake_in_removal(entry: _Part, untouched: dict[str, list[int]]) -> tuple[str, str] | None:
-    """Return why `entry` removes nothing and what to do; None where it does."""
+    """Return why `entry` removes nothing and what to do; None if it removes something."""
     key = _name_key(entry.data)
     fix = f"write only `{key}` and `remove: true`, with a {key} of the base's list"
     if entry.data[REMOVE] is not True:

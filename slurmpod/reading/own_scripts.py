@@ -1,7 +1,7 @@
-"""Lifecycle scripts that a user brings: a folder -> its files in memory, or all that is wrong.
+"""Lifecycle scripts of the user: a folder -> its files in memory, or all problems.
 
-Everything in the folder is taken as it is, but for what tools leave behind (`LEFT_OUT`). Whether it
-suits the environment is a matter of rules.
+All files in the folder are included unchanged, except those that tools create (`LEFT_OUT`). Rules
+check whether they suit the environment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RULE = "OWN-001"
 WRITTEN_AT = ("lifecycle", "scripts")
 
 LEFT_OUT = frozenset({".git", "__pycache__", ".DS_Store"})
-"""What tools make beside scripts; it would make every commit a new bundle."""
+"""Files that tools create beside scripts; they would make every commit a new bundle."""
 
 FILES_LIMIT = 1000
 BYTES_LIMIT = 50_000_000
@@ -30,11 +30,11 @@ PATH_LIMIT = 900
 """Bytes of a path; S3 has 1024 for it and the folder of the bundle (S3 user guide, object keys)."""
 
 SHOWN = 10
-"""Problems of one folder that are told; the rest are most likely the same."""
+"""Maximum of reported problems of one folder; the rest are most likely the same."""
 
 
 class OwnScripts(Value):
-    """The user's scripts: every file under `folder` by its path in it, sorted."""
+    """The user's scripts: every file in `folder` by its relative path, sorted."""
 
     folder: str
     files: Mapping[str, bytes]
@@ -48,7 +48,7 @@ class ScriptsReading(Value):
 
 
 class Refused(Exception):
-    """Raised for a file or folder that cannot be taken; says why not, and what to do."""
+    """Raised for a file or folder that cannot be included, with the reason and a fix."""
 
     def __init__(self, message: str, fix: str) -> None:
         self.message = message
@@ -57,14 +57,14 @@ class Refused(Exception):
 
 
 class Folder(Value):
-    """The files of a folder by their paths in it, sorted, and what of it cannot be taken."""
+    """The files of a folder by their relative paths, sorted, and the problems of others."""
 
     files: Mapping[str, bytes]
     refused: tuple[Refused, ...]
 
 
 def read_own_scripts(environment: Environment, source: YamlSource) -> ScriptsReading:
-    """Read the folder that the environment names, relative to the file that says so."""
+    """Read the folder that the environment names, relative to the file that names it."""
     written = environment.lifecycle.scripts
     if written is None:
         return ScriptsReading(None, ())
@@ -77,7 +77,7 @@ def read_own_scripts(environment: Environment, source: YamlSource) -> ScriptsRea
 
 
 def read_folder(root: Path, written: str | None = None) -> Folder:
-    """Read all files below a folder, which the user has `written` so."""
+    """Read all files below a folder, which is `written` in the environment."""
     files: dict[str, bytes] = {}
     refused: list[Refused] = []
     try:
@@ -93,15 +93,13 @@ def read_folder(root: Path, written: str | None = None) -> Folder:
 
 
 def _paths(root: Path, refused: list[Refused]) -> list[Path]:
-    """Return the files to read; notes those that cannot be taken.
+    """Return the files to read; reports those that cannot be included.
 
-    Raises:
-        Refused: The folder as a whole cannot be taken.
-        OSError: It cannot be looked into.
+    Raises: Refused: The folder as a whole cannot be included. OSError: It cannot be listed.
     """
     if not root.is_dir():
         what = "is a file" if root.is_file() else "does not exist"
-        raise Refused(f"{root} {what}", "name a folder, relative to the file that says so")
+        raise Refused(f"{root} {what}", "name a folder, relative to this file")
     paths: list[Path] = []
     size = 0
     for path in _walk(root):
@@ -113,15 +111,15 @@ def _paths(root: Path, refused: list[Refused]) -> list[Path]:
         if len(paths) + len(refused) > FILES_LIMIT or size > BYTES_LIMIT:
             raise Refused(
                 f"{root} has more than {FILES_LIMIT} files or {BYTES_LIMIT // 1_000_000} MB",
-                "leave in it only what nodes need; data belongs into a bucket or an image",
+                "keep only files that nodes need; data belongs in a bucket or an image",
             )
     if not paths and not refused:
-        raise Refused(f"{root} has no files", "put your scripts into it")
+        raise Refused(f"{root} has no files", "add your scripts")
     return paths
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """Yield everything but folders below a folder, always in the same order; links stay links."""
+    """Yield all files below a folder in a fixed order, without following links."""
     folders = [root]
     while folders:
         for path in sorted(folders.pop().iterdir()):
@@ -134,7 +132,7 @@ def _walk(root: Path) -> Iterator[Path]:
 
 
 def _size(path: Path, root: Path) -> int:
-    """Return a file's size in bytes, whatever links lead to it; raises Refused."""
+    """Return a file's size in bytes, following links; raises Refused."""
     name = path.relative_to(root).as_posix()
     if not name.isprintable() or "\\" in name or len(name.encode(errors="replace")) > PATH_LIMIT:
         raise Refused(f"{name!r} cannot be the name of an object in S3", "rename the file")
@@ -149,5 +147,5 @@ def _size(path: Path, root: Path) -> int:
     if leads_out:
         raise Refused(f"{name} leads out of the folder", "put a copy of the file in its place")
     if not stat.S_ISREG(status.st_mode):
-        raise Refused(f"{name} is not a file", "leave only files in the folder, no links to others")
+        raise Refused(f"{name} is not a file", "keep only regular files in the folder")
     return status.st_size

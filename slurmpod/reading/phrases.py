@@ -1,8 +1,8 @@
-"""Pydantic's findings in words of this project: what is wrong, what is allowed, what to do.
+"""Pydantic's findings in slurmpod's words: the mistake, the allowed values, the fix.
 
-The texts of pydantic speak of Python; a user wrote YAML. What is wrong depends on the kind of
-finding and has one phrase here; what to write depends on the field and comes from `expectations`.
-A test holds that every kind that our models can cause has a phrase.
+Pydantic's texts use Python's terms; users write YAML. The mistake depends on the kind of finding
+and has a phrase here; the fix depends on the field and comes from `descriptions`. A test ensures
+that every kind of our models has a phrase.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from slurmpod.reading.secrets_in_text import (
 from slurmpod.reading.yaml_source import LONGEST_NUMBER, YamlSource
 
 _ALIAS = re.compile(r"(^|:)alias/")
-"""What tells the alias of a key, alone or in an ARN, from the key."""
+"""Prefix of a key's alias, alone or in an ARN."""
 
 WRONG = {
     "bool_type": "is neither true nor false",
@@ -68,13 +68,13 @@ WRONG = {
     "value_error": "is not an IPv4 range",
     "vpc_size": f"is not of a size from /{LARGEST_VPC_PREFIX} to /{SMALLEST_VPC_PREFIX}",
 }
-"""What is wrong with a value, by pydantic's kind of finding (only IPv4 causes value errors)."""
+"""The mistake in a value, by pydantic's kind of finding (only IPv4 causes value errors)."""
 
 
 def phrase(
     detail: ErrorDetails, source: YamlSource, root: type[BaseModel] = Environment
 ) -> Problem:
-    """Return the problem for one finding of pydantic in `source`, which has the model `root`."""
+    """Return the problem for a finding of pydantic in `source`, which has the model `root`."""
     path = detail["loc"]
     if detail["type"] == "missing":
         return _missing(path, source, root)
@@ -84,7 +84,7 @@ def phrase(
 
 
 def show(value: Any) -> str:
-    """Return a value as messages show it: on one line, short, and never a private key."""
+    """Format a value for messages: on one line, short, and never a private key."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):
@@ -105,11 +105,11 @@ def _missing(path: YamlPath, source: YamlSource, root: type[BaseModel]) -> Probl
 
 
 def _what_to_add(key: str | int, field: FieldInfo | None) -> str:
-    """Say what to add; of several choices none is likelier to be meant than another."""
+    """Return the key to add, without guessing among several choices."""
     if field and choices_of(field):
         return f"add '{key}', {expectation(field)}"
     example = example_of(field) if field else ""
-    return f"add '{key}: {example}'" if example else f"add '{key}:' and what belongs below it"
+    return f"add '{key}: {example}'" if example else f"add '{key}:' with its settings"
 
 
 def _unknown_key(path: YamlPath, source: YamlSource, root: type[BaseModel]) -> Problem:
@@ -127,15 +127,15 @@ def _unknown_key(path: YamlPath, source: YamlSource, root: type[BaseModel]) -> P
 
 
 def _stands_in(file: str, key: YamlPath, source: YamlSource) -> bool:
-    """Return whether a key is written in this file: what others have, it may have, too."""
+    """Return whether a key of its base or extensions is written in this file."""
     return key in source.keys and source.where(key, key=True).file == file
 
 
 def _with_blank(text: str, keys: Iterable[str]) -> str:
-    """Say that a blank is missing in `count:2`, which is one word without it."""
+    """Return the fix for a missing space in `count:2`, which YAML reads as one word."""
     key, colon, value = text.partition(":")
     return (
-        f"write a blank after the colon: {key}: {value}".rstrip() if key in keys and colon else ""
+        f"write a space after the colon: {key}: {value}".rstrip() if key in keys and colon else ""
     )
 
 
@@ -160,7 +160,7 @@ def _wrong_value(
 
 
 def _shown_place(path: YamlPath, detail: ErrorDetails) -> YamlPath:
-    """Return the first entry too many of a list or mapping that is too long; else the value."""
+    """Return the first surplus entry of a list or mapping that is too long; otherwise the value."""
     if detail["type"] != "too_long":
         return path
     most, entries = detail["ctx"]["max_length"], detail["input"]
@@ -185,7 +185,7 @@ def _what_to_write(kind: str, value: Any, field: FieldInfo) -> str:
     if kind in ("int_type", "literal_error") and _fits_without_quotes(value, field):
         return f"write it without quotes: {value}"
     if kind == "value_error" and (range_around := _range_around(value)):
-        return f"write the range from its first address: {range_around}"
+        return f"begin the range at its first address: {range_around}"
     if kind == "vpc_size":
         return f"write a range of that size, such as {example_of(field)}"
     if isinstance(value, str) and (slip := _slip_in_text(kind, value, field)):
@@ -195,7 +195,7 @@ def _what_to_write(kind: str, value: Any, field: FieldInfo) -> str:
 
 
 def _slip_in_text(kind: str, value: str, field: FieldInfo) -> str:
-    """Return what to do about one of the slips that are known; nothing for other texts."""
+    """Return the fix for a known slip; nothing for other texts."""
     section = section_in(field)
     if kind == "model_type" and section:
         return _with_blank(value, section.model_fields)
@@ -223,13 +223,13 @@ def _fits_without_quotes(value: Any, field: FieldInfo) -> bool:
 
 
 def _fits_without_slash(value: str, field: FieldInfo) -> bool:
-    """Tell what is wrong only for its last slash: one folder is written in one way."""
+    """Return whether only a trailing slash is wrong: a folder has one spelling."""
     bare = value.removesuffix("/")
     return bare != value and bool(re.search(limit(field, "pattern") or "", bare))
 
 
 def _range_around(value: Any) -> str:
-    """Return the range that 10.0.0.1/16 lies in; empty for what is no address at all."""
+    """Return the range that contains an address such as 10.0.0.1/16; empty for other texts."""
     try:
         return str(IPv4Interface(value).network)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Values of the README's examples that were left in an environment: sound, and nobody's own."""
+"""Values of the README's examples that were left in an environment: valid, but placeholders."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ PLACEHOLDER = re.compile(
     r"|(?<![a-z])(change|replace)[-_]?me(?![a-z])|(?<![a-z])your[-_]?(e?mail|bucket|name|team)\b",
     re.IGNORECASE,
 )
-"""The account of AWS's documentation, the domains that RFC 2606 reserves for examples, and
-words that guides leave to be filled in."""
+"""The account of AWS's documentation, the domains that RFC 2606 reserves for examples, and words
+that guides use as placeholders.
+"""
 
 
 def placeholders(source: YamlSource) -> Iterator[tuple[Where, str]]:
-    """Yield the place of every text that holds a placeholder, and that."""
+    """Yield the path of every text with a placeholder, and the placeholder."""
     yield from _inside(source, (), source.data)
 
 

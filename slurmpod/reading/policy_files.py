@@ -13,7 +13,7 @@ from slurmpod.reading.yaml_source import YamlSource, read_yaml
 from slurmpod.value import Value
 
 Places = dict[str, tuple[YamlPath, int]]
-"""By path as it is written: where that is, and how long such a policy can be."""
+"""Policy files by path: the field that names each, and the size limit."""
 
 RULE = "IDN-001"
 
@@ -29,14 +29,14 @@ FIX = "name a copy of the policy as IAM shows it: JSON with Version and Statemen
 
 
 class PoliciesReading(Value):
-    """The documents by the paths that the environment writes, and the problems of their form."""
+    """The documents by path, and the problems of their form."""
 
     documents: Mapping[str, PolicyDocument]
     problems: tuple[Problem, ...]
 
 
 class _NoJson(Exception):
-    """Raised for a text that is not JSON; says where and why."""
+    """Raised for a text that is not JSON, with position and reason."""
 
     def __init__(self, reason: str, line: int = 1, column: int = 1) -> None:
         self.reason = reason
@@ -46,7 +46,7 @@ class _NoJson(Exception):
 
 
 def read_policy_files(environment: Environment, source: YamlSource) -> PoliciesReading:
-    """Read the files that the environment names, relative to the file that says so."""
+    """Read the files that the environment names, relative to the file that names them."""
     documents: dict[str, PolicyDocument] = {}
     problems: list[Problem] = []
     for written, (path, limit) in _named(environment).items():
@@ -65,7 +65,7 @@ def read_policy_files(environment: Environment, source: YamlSource) -> PoliciesR
 
 
 def read_policy(file: str, text: str, limit: int) -> tuple[PolicyDocument, tuple[Problem, ...]]:
-    """Read the text of a policy; `file` is the name that problems show."""
+    """Read the text of a policy; `file` is the name for problems."""
     try:
         document = _parsed(text)
     except _NoJson as error:
@@ -90,15 +90,15 @@ def _named(environment: Environment) -> Places:
 
 
 def _parsed(text: str) -> Any:
-    """Return what JSON says; raises _NoJson."""
-    import json  # only needed where there are such files
+    """Parse JSON; raises _NoJson."""
+    import json  # only needed if there are such files
 
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise _NoJson(error.msg, error.lineno, error.colno) from error
     except RecursionError as error:
-        raise _NoJson("it is nested too deep") from error
+        raise _NoJson("it is nested too deeply") from error
     except ValueError as error:  # a constant, or a number of thousands of digits
         raise _NoJson(str(error)) from error
 
@@ -108,12 +108,12 @@ def _refuse_constant(name: str) -> None:
 
 
 def _problems(file: str, text: str, document: Any, limit: int) -> Iterator[Problem]:
-    """Yield what keeps a document from being a policy.
+    """Yield the reasons why a document is not a policy.
 
-    JSON is YAML but for tabs, which stand only between its values: so places and keys that stand
-    twice are known from there.
+    JSON is YAML except for tabs between values, so parsing it as YAML gives positions and duplicate
+    keys.
     """
-    import json  # only needed where there are such files
+    import json  # only needed if there are such files
 
     from embedded_aws.iam import faults
 
@@ -129,14 +129,14 @@ def _problems(file: str, text: str, document: Any, limit: int) -> Iterator[Probl
 
 
 def _principals(document: Any) -> Iterator[tuple[YamlPath, str]]:
-    """Yield where a policy says to whom it applies, which only policies of resources do."""
-    from embedded_aws.iam.policy import as_list  # only needed where there are such files
+    """Yield principals, which only resource policies have."""
+    from embedded_aws.iam.policy import as_list  # only needed if there are such files
 
     statements = document.get("Statement", []) if isinstance(document, dict) else []
     for number, statement in enumerate(as_list(statements)):
         for key in ("Principal", "NotPrincipal"):
             if isinstance(statement, dict) and key in statement:
-                yield ("Statement", number, key), "a policy of a role names nobody"
+                yield ("Statement", number, key), "a role's policy has no principal"
 
 
 def _problem(where: Where, message: str) -> Problem:

@@ -1,7 +1,7 @@
 """An environment file and all files that it names -> Reading: the only place that reads them.
 
-First the file is merged into what it extends, of which the models know nothing. Then pydantic finds
-the mistakes, and `phrases` says them in words of this project, with what is allowed.
+First the file is merged with its bases, which the models do not know about. Then pydantic finds the
+mistakes, and `phrases` describes them with the allowed values.
 """
 
 from __future__ import annotations
@@ -31,10 +31,9 @@ from slurmpod.value import Value
 class Reading(Value):
     """The content of a user's files about one environment.
 
-    `environment` is None where the file has mistakes of form; what `remains` without the sections
-    that have them can be judged all the same. `policies` go by the paths that the environment
-    writes, `hooks` by those in the bundle. Files that could not be read are missing; `problems`
-    says why.
+    `environment` is None if the file has mistakes of form; rules can still check what `remains`
+    without the sections that have them. `policies` are by path as written, `hooks` by path in the
+    bundle. Files that could not be read are missing; `problems` says why.
     """
 
     environment: Environment | None
@@ -48,14 +47,14 @@ class Reading(Value):
 
 
 class PartialReading(Value):
-    """A file without its `broken` sections; something else stands in for those that it needs."""
+    """A file without its `broken` sections, with placeholders for required ones."""
 
     reading: Reading
     broken: frozenset[str]
 
 
 def read(path: Path) -> Reading:
-    """Read an environment and the files that it names; never raises for what files can hold."""
+    """Read an environment and the files that it names; never raises for their content."""
     try:
         text = read_text(path, may_be_pipe=True)
     except Unreadable as reason:
@@ -66,7 +65,7 @@ def read(path: Path) -> Reading:
 
 
 def read_as(file: str, text: str) -> Reading:
-    """Read `text` as if it were in `file`: what it names is looked for beside that."""
+    """Read `text` as the content of `file`: relative paths start from there."""
     source = with_bases(read_yaml(file, text))
     if source.data is None:
         return Reading(None, source, in_file_order(source.problems))
@@ -87,10 +86,10 @@ def validated(data: Any) -> Environment:
 
 @cache
 def _form(keys: frozenset[str]) -> type[Section]:
-    """Return an environment with these fields, and those that all have.
+    """Return a model with these fields and the common ones.
 
-    Pydantic builds the validators of its sections alone: that saves a tenth of `validate`. Each is
-    built once, however many files with other sections are read.
+    Pydantic then builds only their validators, which saves a tenth of `validate`. Each is built
+    once, however many files with other sections are read.
     """
     fields: dict[str, Any] = {
         name: (field.annotation, field)
@@ -104,14 +103,14 @@ def _form(keys: frozenset[str]) -> type[Section]:
 
 
 def _sections_in(annotation: Any) -> Iterator[type[Section]]:
-    """Yield the section that a field takes, also where it may be None, or is a list."""
+    """Yield the section type of a field, also of optional fields and lists."""
     for kind in (annotation, *get_args(annotation)):
         if isinstance(kind, type) and issubclass(kind, Section):
             yield kind
 
 
 def _with_files(environment: Environment, source: YamlSource) -> Reading:
-    """Read all files that the environment names, relative to the file that says so."""
+    """Read all files that the environment names, relative to the file that names them."""
     scripts = read_own_scripts(environment, source)
     users = read_users_file(environment, source)
     policies = read_policy_files(environment, source)
@@ -137,7 +136,7 @@ def _with_mistakes(source: YamlSource, error: ValidationError | None = None) -> 
 
 
 def _in_words(error: ValidationError, source: YamlSource) -> list[Problem]:
-    """Say the findings of pydantic, but for what follows from other problems."""
+    """Return problems for pydantic's findings, without consequences of other problems."""
     from slurmpod.reading.phrases import phrase  # only needed on mistakes: a tenth of the start-up
 
     said = {_line(problem) for problem in source.problems}
@@ -148,7 +147,7 @@ def _in_words(error: ValidationError, source: YamlSource) -> list[Problem]:
 
 
 SHOWN = 100
-"""Mistakes of form that are told one by one: nobody reads more of them."""
+"""Maximum of mistakes of form that are reported individually."""
 
 
 def _line(problem: Problem) -> tuple[str, int]:
@@ -166,7 +165,7 @@ STAND_INS: dict[str, Any] = {
         ]
     },
 }
-"""What stands in for broken keys that every environment has. No finding may rest on them."""
+"""Placeholders for broken required keys. No finding may depend on them."""
 
 
 def salvage(
@@ -174,7 +173,7 @@ def salvage(
 ) -> tuple[Environment, frozenset[str]] | None:
     """Return an environment without the sections that have mistakes, and the keys of these.
 
-    Mistakes are those in `error` and what is doubtful as YAML. None where all of it is doubtful.
+    Mistakes are those in `error` and doubtful YAML. None if the whole file is doubtful.
     """
     details = error.errors(include_url=False) if error else []
     mistakes = {detail["loc"] for detail in details if not is_mere_consequence(detail)}
@@ -182,7 +181,7 @@ def salvage(
     if () in mistakes:
         return None
     broken = {str(path[0]) for path in mistakes}
-    if not broken <= Environment.model_fields.keys():  # a misspelt key may be any that is not there
+    if not broken <= Environment.model_fields.keys():  # a misspelt key may be any missing one
         broken |= Environment.model_fields.keys() - source.data.keys()
     left_out = broken | {EXTENDS}
     sound = {key: value for key, value in source.data.items() if key not in left_out}
@@ -191,5 +190,5 @@ def salvage(
 
 
 def is_mere_consequence(detail: ErrorDetails) -> bool:
-    """Return whether a list is too short only because pydantic counts no entries with mistakes."""
+    """Return whether a list is too short only because pydantic skips entries with mistakes."""
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]

@@ -1,8 +1,8 @@
-"""The JSON Schema of an environment file, with which editors complete, explain and check it.
+"""The JSON Schema of an environment file, for completion, help and checks in editors.
 
-An environment that stands alone has a `name` and everything else that is required. A file that
-`extends` another, or is there to be extended and so has no `name`, is held against parts: the same
-sections without required keys, with `null` and `remove` as `merge` knows them.
+A complete environment has a `name` and all other required keys. A file that `extends` another, or
+is a base without a `name`, is checked against partial sections: without required keys, and with
+`null` and `remove` as in `merge`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from slurmpod.reading.merge import NAMES, REMOVE
 TOP = Environment.__name__
 DEFINITIONS = "#/$defs/"
 PART = "Part"
-"""What the names of definitions end with that are for parts of an environment."""
+"""Suffix of the definitions of partial sections."""
 
 FIELDS = ("properties", "patternProperties")
 NULL = {"type": "null"}
@@ -25,11 +25,11 @@ NULL = {"type": "null"}
 EXTENDS_FIELD = {
     "type": "string",
     "minLength": 1,
-    "description": "File that this one changes: a path that begins at this file's folder.",
+    "description": "File that this one extends: a path relative to this file's folder.",
 }
 REMOVE_FIELD = {
     "const": True,
-    "description": "Leave out this entry, which the extended file has.",
+    "description": "Remove this entry of the extended file.",
 }
 
 
@@ -54,7 +54,7 @@ def environment_schema() -> dict[str, Any]:
 
 
 def _described_sections() -> dict[str, dict[str, Any]]:
-    """Return the definition of each section, and of what they use, by name."""
+    """Return the definitions of all sections and of the types that they use, by name."""
     schema = Environment.model_json_schema()
     sections = {**schema.pop("$defs"), TOP: schema}
     for section in all_sections():
@@ -68,14 +68,14 @@ def _described_sections() -> dict[str, dict[str, Any]]:
 
 
 def _drop_titles(definition: dict[str, Any]) -> None:
-    """Remove the titles that pydantic makes of names: editors would show each name twice."""
+    """Remove the titles that pydantic derives from names: editors would show each name twice."""
     definition.pop("title", None)
     for field in definition.get("properties", {}).values():
         field.pop("title", None)
 
 
 def _part(schema: Any) -> Any:
-    """Return a schema that demands nothing, and lets `null` stand wherever a key has a value."""
+    """Return a schema without required keys that accepts `null` for every key."""
     if isinstance(schema, list):
         return [_part(item) for item in schema]
     if isinstance(schema, str):

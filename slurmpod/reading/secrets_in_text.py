@@ -1,8 +1,7 @@
-"""Secrets that somebody wrote where none belongs: private keys, passwords and the like.
+"""Secrets in places where they do not belong: private keys, passwords and the like.
 
-They are recognised, and shown nowhere: whatever shows a part of a user's file asks here first,
-messages, excerpts and `--json`. No field of an environment holds a secret: those that have
-to do with one take an ARN.
+They are recognised and never shown: messages, excerpts and `--json` check here before they show a
+part of a user's file. No field of an environment holds a secret; related fields take an ARN.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from collections.abc import Sequence
 from slurmpod.problems import YamlPath, format_path
 
 HIDDEN = "(not shown: it looks like a private key)"
-"""What is shown in its place."""
+"""Replacement for a secret."""
 
-FOUND = "a private key stands here, or a piece of one"
-REMOVE = "remove it, make a new pair of keys, and write the public one: the file *.pub"
-"""What to say about one, and what to do: somebody else may have read it by now."""
+FOUND = "this is a private key, or a part of one"
+REMOVE = "remove it, generate a new pair of keys, and write the public one: the file *.pub"
+"""Message and fix: others may have read it by now."""
 
 _BEGIN = re.compile(r"-+BEGIN [A-Z0-9 ]*PRIVATE KEY|PuTTY-User-Key-File-|b3BlbnNzaC1rZXktdj")
 """PEM (RFC 7468) and OpenSSH, PuTTY, and OpenSSH's without its first line (PROTOCOL.key)."""
@@ -33,11 +32,11 @@ _PUBLIC = re.compile(r"AAAA[A-Za-z0-9]{2}(NzaC1|VjZHNhL|NrLW|NrLX)")
 _CERTIFICATE = re.compile(r"-+BEGIN CERTIFICATE-.*?(-+END CERTIFICATE-+|\Z)", re.DOTALL)
 
 _PART_OF_A_KEY = re.compile(r"[\s'\"|,-]*[A-Za-z0-9+/=]*[\s'\",]*$|[\s'\"-]*[A-Z][A-Za-z-]*:\s")
-"""A line that can lie inside a private key: base64, one of its headers, or the line after these."""
+"""A line that can be part of a private key: base64, one of its headers, or the line after these."""
 
 
 def holds_private_key(text: str) -> bool:
-    """Return whether a private key, or a piece of one, is in a text that somebody wrote."""
+    """Return whether a text contains a private key, or a part of one."""
     if _BEGIN.search(text):
         return True
     bodies = _BODY.findall(_CERTIFICATE.sub("", text))
@@ -58,13 +57,13 @@ def lines_of_private_keys(lines: Sequence[str]) -> frozenset[int]:
 
 
 def shown_path(path: YamlPath) -> str:
-    """Write a path as messages show it: without what somebody pasted as a key of a mapping."""
+    """Format a path for messages, without secrets that were pasted as keys of a mapping."""
     parts = (HIDDEN if holds_private_key(str(part)) else part for part in path)
     return format_path(tuple(parts))
 
 
 def _is_mixed(text: str) -> bool:
-    """Tell base64 from a word or a number: it has letters of both kinds and digits."""
+    """Return whether a text is base64: it has digits and letters of both cases."""
     kinds = (str.isupper, str.islower, str.isdigit)
     return all(any(kind(character) for character in text) for kind in kinds)
 
@@ -77,7 +76,7 @@ TOKEN = re.compile(
 """Keys of Hugging Face, GitHub, AWS, OpenAI, GitLab and Slack, by how they begin."""
 
 HIDDEN_VALUE = "(not shown: it may be a secret)"
-"""What is shown in its place."""
+"""Replacement for a secret."""
 
 _NAME = r"passw(?:or)?d|passphrase|secret|token|credential|private_?key|api_?key"
 _SECRET_NAME = re.compile(_NAME, re.IGNORECASE)
@@ -92,7 +91,7 @@ _ENTRY = re.compile(
 
 
 def may_be_secret(path: Sequence[str | int], value: object, *, takes_arn: bool = False) -> bool:
-    """Return whether a value is better not shown: by its path, its look, and what belongs there."""
+    """Return whether a value must not be shown, by its path, form and field."""
     if not isinstance(value, str) or _HARMLESS.match(value):
         return False
     if _USER_IN_URI.search(value) or TOKEN.search(value) or takes_arn:
@@ -102,7 +101,7 @@ def may_be_secret(path: Sequence[str | int], value: object, *, takes_arn: bool =
 
 
 def without_secrets(line: str) -> str:
-    """Return a line of YAML as it can be shown: asterisks leave every column where it was."""
+    """Return a line of YAML with secrets replaced by asterisks, which keep all columns."""
     shown = line
     for form in (_USER_IN_URI, TOKEN):
         shown = form.sub(lambda found: "*" * len(found[0]), shown)

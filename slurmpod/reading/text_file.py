@@ -1,4 +1,4 @@
-"""A file that a user wrote -> its text, or why it cannot be read."""
+"""A user's file -> its text, or why it cannot be read."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 BYTES_LIMIT = 1_000_000
-"""Size of the largest file that is read; an environment is a page."""
+"""Size limit of a file; an environment is a page."""
 
 WRITER_SECONDS = 10.0
-"""Within this time somebody begins to write into a pipe; otherwise nobody will."""
+"""Timeout for the first data of a pipe."""
 
 
 class Unreadable(Exception):
-    """Raised for a file that cannot be used; says why not, from which line on, and what to do."""
+    """Raised for a file that cannot be used, with the reason, the line and a fix."""
 
     def __init__(self, message: str, fix: str, line: int = 1) -> None:
         self.message = message
@@ -28,8 +28,8 @@ class Unreadable(Exception):
 def read_text(path: Path, *, may_be_pipe: bool = False) -> str:
     """Return the text of a UTF-8 file.
 
-    What is no file, such as a terminal, may have no end; a pipe ends with whoever writes to it,
-    and is not waited for where nobody does.
+    Anything else, such as a terminal, may never end; a pipe ends with its writer, and reading times
+    out without one.
 
     Raises:
         Unreadable: The file is not there, not UTF-8, or too large.
@@ -37,7 +37,7 @@ def read_text(path: Path, *, may_be_pipe: bool = False) -> str:
     try:
         mode = path.stat().st_mode
         if _may_not_end(mode, may_be_pipe=may_be_pipe):
-            raise Unreadable("it is a device or a pipe, not a file", "name a file with text")
+            raise Unreadable("it is a device or a pipe, not a file", "name a text file")
         with _opened_pipe(path) if stat.S_ISFIFO(mode) else path.open("rb") as file:
             content = file.read(BYTES_LIMIT + 1)
     except OSError as error:
@@ -53,14 +53,14 @@ def read_text(path: Path, *, may_be_pipe: bool = False) -> str:
 
 
 def _opened_pipe(path: Path) -> BinaryIO:
-    """Open a pipe into which somebody writes; an ordinary `open` waits for one without an end."""
+    """Open a pipe that has a writer; an ordinary `open` waits for one forever."""
     pipe = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")
     waiting = select.poll()
     waiting.register(pipe, select.POLLIN)
     if not waiting.poll(WRITER_SECONDS * 1000):
         pipe.close()
-        message = f"it is a pipe into which nobody wrote for {WRITER_SECONDS:g} s"
-        raise Unreadable(message, "name a file with text")
+        message = f"it is a pipe that nothing wrote to for {WRITER_SECONDS:g} s"
+        raise Unreadable(message, "name a text file")
     os.set_blocking(pipe.fileno(), True)
     return pipe
 

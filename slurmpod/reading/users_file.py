@@ -1,6 +1,6 @@
-"""The CSV file with users that an environment names -> users, or all that is wrong with it.
+"""An environment's CSV file with users -> users, or all problems.
 
-Its columns are the fields of `User`, whose limits hold here, too, and are told in the same words.
+Its columns are the fields of `User`, with the same limits and messages.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ RULE = "USR-001"
 WRITTEN_AT = ("access", "users_file")
 
 SHOWN = 20
-"""Problems of one file that are told one by one; the rest are counted."""
+"""Maximum of problems of one file that are reported individually; the rest are counted."""
 
 NAMES = f"begin the file with the names of its columns: {', '.join(User.model_fields)}"
 
 BOOLEANS = {"true": True, "false": False}
 
 _ENTRY = ("access", "users", 0)
-"""A place in an environment that has the fields of a user, for messages about them."""
+"""A path of a user in an environment, for messages about its fields."""
 
 
 class ListedUser(Value):
-    """One user of the file, and the line that has it."""
+    """A user of the file, and its line."""
 
     user: User
     where: Where
@@ -52,14 +52,14 @@ class UsersReading(Value):
 
 
 class _Row(Value):
-    """One line of the file, or several where a cell has line breaks: from which line on."""
+    """A row of the file, with its first line; cells may have line breaks."""
 
     where: Where
     cells: Sequence[str]
 
 
 class _NoCsv(Exception):
-    """Raised where the rest of the file cannot be understood."""
+    """Raised if the rest of the file cannot be parsed."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -67,7 +67,7 @@ class _NoCsv(Exception):
 
 
 def read_users_file(environment: Environment, source: YamlSource) -> UsersReading:
-    """Read the file that the environment names, relative to the file that says so."""
+    """Read the file that the environment names, relative to the file that names it."""
     written = environment.access.users_file
     if written is None:
         return UsersReading((), ())
@@ -76,14 +76,14 @@ def read_users_file(environment: Environment, source: YamlSource) -> UsersReadin
     try:
         text = read_text(path)
     except Unreadable as reason:
-        fix = "name a CSV file with users: UTF-8, at most 1 MB, relative to the file that says so"
+        fix = "name a CSV file with users: UTF-8, at most 1 MB, relative to this file"
         problem = Problem(RULE, Severity.ERROR, where, f"{path}: {reason.message}", fix)
         return UsersReading((), (problem,))
     return read_users(str(path), text)
 
 
 def read_users(file: str, text: str) -> UsersReading:
-    """Read the text of a file of users; `file` is the name that problems show."""
+    """Read the text of a file of users; `file` is the name for problems."""
     users: list[ListedUser] = []
     problems: list[Problem] = []
     try:
@@ -101,7 +101,7 @@ def read_users(file: str, text: str) -> UsersReading:
 
 
 def _rows(file: str, text: str) -> Iterator[_Row]:
-    """Yield the lines that say something; raises _NoCsv."""
+    """Yield the rows that are not empty; raises _NoCsv."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     begin = 1
     try:
@@ -111,18 +111,18 @@ def _rows(file: str, text: str) -> Iterator[_Row]:
                 yield _Row(Where(file, begin), stripped)
             begin = reader.line_num + 1
     except csv.Error as error:
-        fix = 'separate cells by commas; write "..." around those with a comma or a quote'
+        fix = 'separate cells with commas; put those with a comma or a quote in "..."'
         raise _NoCsv(_problem(Where(file, begin), f"this is not CSV: {error}", fix)) from None
 
 
 def _columns(header: _Row | None, where: Where) -> tuple[Sequence[str], list[Problem]]:
-    """Return the names in the first line, and what is wrong with them."""
+    """Return the names in the first line, and their problems."""
     if header is None:
         return (), [_problem(where, "the file is empty", NAMES)]
     names = header.cells
     if len(names) == 1 and (separators := {";", "\t"} & set(names[0])):
         message = f"cells are separated by {min(separators)!a}"
-        return names, [_problem(header.where, message, "separate them by commas")]
+        return names, [_problem(header.where, message, "separate them with commas")]
     problems = list(_wrong_columns(header))
     for name, field in User.model_fields.items():
         if field.is_required() and name not in names and not problems:
@@ -133,24 +133,24 @@ def _columns(header: _Row | None, where: Where) -> tuple[Sequence[str], list[Pro
 
 def _wrong_columns(header: _Row) -> Iterator[Problem]:
     from slurmpod.environment.suggestion import did_you_mean
-    from slurmpod.reading.phrases import show  # only needed where there is such a file
+    from slurmpod.reading.phrases import show  # only needed if there is such a file
 
     for number, name in enumerate(header.cells):
         if name not in User.model_fields:
             guess = did_you_mean(name, User.model_fields)
             yield _problem(header.where, f"unknown column {show(name)}", guess or NAMES)
         elif name in header.cells[:number]:
-            message = f"the column '{name}' stands twice"
+            message = f"the column '{name}' is there twice"
             yield _problem(header.where, message, "keep one of the two")
 
 
 def _misfits(row: _Row, columns: Sequence[str]) -> Iterator[Problem]:
-    """Yield why a line cannot be looked at cell by cell; never says what is in them."""
+    """Yield why a row cannot be checked cell by cell, without showing its content."""
     from slurmpod.reading.secrets_in_text import FOUND, REMOVE, holds_private_key
 
     if len(row.cells) != len(columns):
         message = f"the line has {len(row.cells)} cells, and the first one names {len(columns)}"
-        fix = 'leave no cell out; write "..." around a cell with a comma'
+        fix = 'leave no cell out; put a cell with a comma in "..."'
         yield _problem(row.where, message, fix)
     elif any(map(holds_private_key, row.cells)):
         yield _problem(row.where, FOUND, REMOVE)
@@ -170,7 +170,7 @@ def _take(
 
 
 def _value(name: str, text: str) -> Any:
-    """Read a cell as what its field wants; what it cannot be stays text, for pydantic to refuse."""
+    """Convert a cell to its field's type; if that fails, it stays text, which pydantic refuses."""
     kind = type_of(User.model_fields[name])
     if kind is int:
         return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else text
@@ -183,7 +183,7 @@ def _value(name: str, text: str) -> Any:
 
 
 def _in_words(error: ValidationError, where: Where) -> Iterator[Problem]:
-    """Say the findings of pydantic in the words for YAML, with the place in this file."""
+    """Return problems for pydantic's findings, with positions in this file."""
     from slurmpod.reading.phrases import phrase  # only needed on mistakes
     from slurmpod.reading.yaml_source import YamlSource
 

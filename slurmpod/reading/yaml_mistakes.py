@@ -1,7 +1,7 @@
-"""A text that is no YAML -> where it is not, and why, in words for whoever wrote it.
+"""Invalid YAML -> the position of the mistake and its description for the user.
 
-The parser tells where it could go on no longer. Often the mistake stands above: a quote that was
-not closed ends at the next one, and a key without a blank behind its colon is a word like any.
+The parser reports where it stopped. The mistake is often above: an unclosed quote ends at the next
+one, and a key without a space after its colon is an ordinary word.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import yaml
 from slurmpod.reading.yaml_loader import loader
 from slurmpod.value import Value
 
-ADD_A_BLANK = "write a blank after the colon"
+ADD_A_BLANK = "write a space after the colon"
 
 _NO_BLANK = re.compile(r"(?P<before>\s*(?:-\s+)*[\w-]+):(?=[^\s:/])")
-"""A line such as `count:2`, but none that begins with the address of a page."""
+"""A line such as `count:2`, but not one that begins with a URL."""
 
 
 class TextMistake(Value):
-    """A place in a text, from 1, what is wrong there, and what to do."""
+    """A position in a text, from 1, the mistake there, and the fix."""
 
     line: int
     column: int
@@ -31,13 +31,13 @@ class TextMistake(Value):
 
 
 def syntax_mistake(text: str, error: yaml.MarkedYAMLError) -> TextMistake:
-    """Say why `text` is not valid YAML."""
+    """Return why `text` is not valid YAML."""
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     lines = text.splitlines()
     if _line(lines, line)[column - 1 : column] == "\t":
         return TextMistake(
-            line, column, "a tab stands where YAML wants spaces", "indent with spaces"
+            line, column, "YAML indents with spaces, and this is a tab", "indent with spaces"
         )
     if error.problem and "another document" in error.problem:
         fix = "keep one environment in a file; remove the line with ---"
@@ -51,17 +51,17 @@ def syntax_mistake(text: str, error: yaml.MarkedYAMLError) -> TextMistake:
 
 
 def _open_quote(text: str, error: yaml.MarkedYAMLError, line: int) -> TextMistake | None:
-    """Find the quote that was not closed: one without end, or one that ends in a later line."""
+    """Find an unclosed quote: one without an end, or one that ends on a later line."""
     mark = error.context_mark if "quoted scalar" in (error.context or "") else None
     begin = (mark.line, mark.column) if mark else _long_quoted_text_that_ends_in(text, line)
     if begin is None:
         return None
-    message = "the quote that opens here is not closed in its line"
+    message = "the quote that opens here is not closed on its line"
     return TextMistake(begin[0] + 1, begin[1] + 1, message, "close the quote")
 
 
 def _long_quoted_text_that_ends_in(text: str, line: int) -> tuple[int, int] | None:
-    """Return where the quoted text of several lines begins whose end the parser met last."""
+    """Return the start of the multi-line quoted text that the parser read last."""
     found = None
     try:
         for event in yaml.parse(text, Loader=loader()):
@@ -77,30 +77,30 @@ def _long_quoted_text_that_ends_in(text: str, line: int) -> tuple[int, int] | No
 def _missing_blank(
     lines: Sequence[str], error: yaml.MarkedYAMLError, line: int
 ) -> TextMistake | None:
-    """Find the key without a blank behind its colon: the parser takes both for one word."""
+    """Find a key without a space after its colon, which the parser reads as one word."""
     context = error.context_mark.line + 1 if error.context_mark else line
     for begin in (context, _line_with_text(lines, line - 1)):
         found = _NO_BLANK.match(_line(lines, begin)) if begin < line else None
         if found:
-            message = "a blank is missing after the colon"
+            message = "a space is missing after the colon"
             return TextMistake(begin, found.end() + 1, message, ADD_A_BLANK)
     return None
 
 
 def _line_with_text(lines: Sequence[str], last: int) -> int:
-    """Return the last line up to this one that holds more than blanks and comments."""
+    """Return the last line up to this one with more than spaces and comments."""
     numbers = range(last, 0, -1)
     return next((each for each in numbers if _line(lines, each).partition("#")[0].strip()), 0)
 
 
 def forbidden_character(text: str) -> TextMistake:
-    """Point at the first character that YAML does not allow."""
+    """Return the position of the first character that YAML does not allow."""
     for number, line in enumerate(text.split("\n"), start=1):
         column = next((i for i, character in enumerate(line, start=1) if _is_refused(character)), 0)
         if column:
             message = f"the character U+{ord(line[column - 1]):04X} is not allowed in YAML"
             return TextMistake(number, column, message, "remove it")
-    return TextMistake(1, 1, "the file holds a character that YAML refuses", "remove it")
+    return TextMistake(1, 1, "the file contains a character that YAML does not allow", "remove it")
 
 
 def _line(lines: Sequence[str], number: int) -> str:
@@ -108,7 +108,7 @@ def _line(lines: Sequence[str], number: int) -> str:
 
 
 def _is_refused(character: str) -> bool:
-    """Tell what lies outside the printable characters of YAML 1.1 (section 4.1.1)."""
+    """Return whether a character is not printable in YAML 1.1 (section 4.1.1)."""
     code = ord(character)
     return (
         (code < 0x20 and character not in "\t\n\r")

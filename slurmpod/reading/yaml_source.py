@@ -1,8 +1,8 @@
 """YAML text -> plain data, with the line and column of every key and value.
 
 A stricter YAML than the library's default: duplicate keys, tags and deep nesting are refused, and
-only what a setting can be is converted (null, true, false, whole numbers). Everything else stays
-the text that the user wrote: `no`, `on`, `2024-01-01` and `1.10` mean themselves.
+only types of settings are converted (null, true, false, whole numbers). Everything else stays text:
+`no`, `on`, `2024-01-01` and `1.10`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from slurmpod.reading.secrets_in_text import shown_path
 from slurmpod.reading.yaml_loader import loader
 
 ALIASED_LIMIT = 20_000
-"""Values that the aliases of one file stand for: ends a document that would unfold without end."""
+"""Limit of the values that a file's aliases expand to: stops endless expansion."""
 
 DEPTH_LIMIT = 50
 """Levels of nesting; an environment has five. PyYAML's C composer crashes at some ten thousand."""
@@ -42,11 +42,11 @@ Position = tuple[str, int, int]
 
 @dataclass
 class YamlSource:
-    """One YAML file: its plain data, and where each part of the data stands.
+    """A YAML file: its plain data, and the position of each part.
 
     A file that extends another has parts of both (see `merge`), so each position names its file.
-    `blanks` are the values that are left out, as in `tags:`; a written null is none. `doubtful` are
-    the values that may not be what was meant: those of keys that stand twice, or with a tag.
+    `blanks` are omitted values, as in `tags:`, but not an explicit null. `doubtful` are values that
+    may not be as intended: those of duplicate keys, or with a tag.
     """
 
     file: str
@@ -58,9 +58,9 @@ class YamlSource:
     doubtful: set[YamlPath] = field(default_factory=set)
 
     def where(self, path: YamlPath, *, key: bool = False) -> Where:
-        """Return the place of a value (or of its key), or of the nearest thing around it.
+        """Return the position of a value (or of its key), or of the closest parent.
 
-        A missing key is reported at the mapping that lacks it.
+        A missing key is reported at its mapping.
         """
         positions = self.keys if key else self.values
         for length in range(len(path), -1, -1):
@@ -70,12 +70,12 @@ class YamlSource:
         return Where(self.file, path=shown_path(path))
 
     def refuse(self, where: Where, message: str, fix: str, *, rule: str = "ENV-001") -> None:
-        """Note an error, by default one of the file as YAML."""
+        """Record an error, by default one in the YAML."""
         self.problems.append(Problem(rule, Severity.ERROR, where, message, fix))
 
 
 def read_yaml(file: str, text: str) -> YamlSource:
-    """Parse `text`, the content of `file`; what is wrong with it as YAML is in `.problems`."""
+    """Parse `text`, the content of `file`; YAML errors are in `.problems`."""
     source = YamlSource(file)
     try:
         if not _is_flat_and_untagged(source, text):
@@ -87,7 +87,7 @@ def read_yaml(file: str, text: str) -> YamlSource:
     except _Unfolds as unfolds:
         source.refuse(
             Where(file, *_position(unfolds.node)),
-            f"the aliases (*name) of this file {unfolds.how_far}",
+            f"the aliases (*name) in this file {unfolds.how_far}",
             "write the values out",
         )
     if source.data is None and not source.problems:
@@ -96,7 +96,7 @@ def read_yaml(file: str, text: str) -> YamlSource:
 
 
 class _Unfolds(Exception):
-    """Raised where aliases lead back to themselves, too deep, or to too many values."""
+    """Raised if aliases are recursive, nested too deeply, or expand to too many values."""
 
     def __init__(self, node: yaml.Node, how_far: str) -> None:
         self.node = node
@@ -105,7 +105,7 @@ class _Unfolds(Exception):
 
 
 class _Reader:
-    """Turns composed YAML nodes into plain data and notes where each stands."""
+    """Converts composed YAML nodes into plain data and records their positions."""
 
     def __init__(self, source: YamlSource) -> None:
         self._source = source
@@ -129,12 +129,12 @@ class _Reader:
         return node.value if is_text else _plain_scalar(node.value)
 
     def _count(self, node: yaml.Node, path: YamlPath) -> None:
-        """Stop aliases that unfold without end; an alias leads to a node that was there before."""
+        """Stop endless expansion of aliases; an alias refers to an earlier node."""
         if len(path) > DEPTH_LIMIT:
-            raise _Unfolds(node, "unfold without end")
+            raise _Unfolds(node, "expand endlessly")
         self._aliased += id(node) in self._seen
         if self._aliased > ALIASED_LIMIT:
-            raise _Unfolds(node, f"stand for more than {ALIASED_LIMIT} values")
+            raise _Unfolds(node, f"expand to more than {ALIASED_LIMIT} values")
         self._seen.add(id(node))
 
     def _entries(self, node: yaml.MappingNode, path: YamlPath) -> Iterator[tuple[str, Any]]:
@@ -149,7 +149,9 @@ class _Reader:
             key = key_node.value
             if key in seen:
                 where = Where(*position, shown_path((*path, key)))
-                message = f"the key '{shown_path((key,))}' stands twice, first in line {seen[key]}"
+                message = (
+                    f"the key '{shown_path((key,))}' is there twice, first on line {seen[key]}"
+                )
                 self._source.refuse(where, message, "keep one of the two")
                 self._source.doubtful.add((*path, key))
                 continue
@@ -169,7 +171,7 @@ def _refuse_text(source: YamlSource, text: str, error: Exception) -> None:
 
 
 def _is_flat_and_untagged(source: YamlSource, text: str) -> bool:
-    """Look through the file without recursion; note tags, and tell whether it may be composed."""
+    """Scan the file without recursion; record tags, and return whether it may be composed."""
     depth = 0
     for event in yaml.parse(text, Loader=loader()):
         if isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag:
@@ -181,8 +183,8 @@ def _is_flat_and_untagged(source: YamlSource, text: str) -> bool:
         if depth > DEPTH_LIMIT:
             source.refuse(
                 Where(source.file, *_position(event)),
-                f"more than {DEPTH_LIMIT} levels lie inside each other",
-                "look for brackets or indentation that were not meant",
+                f"values are nested more than {DEPTH_LIMIT} levels deep",
+                "look for accidental brackets or indentation",
             )
             return False
     return True
@@ -195,13 +197,13 @@ def _refuse_unknown_tag(
         tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")
         source.refuse(
             Where(source.file, *_position(event)),
-            f"the YAML tag {tag} means nothing here",
+            f"the YAML tag {tag} is not supported",
             "remove the tag; write plain text, numbers, lists and mappings",
         )
 
 
 def _plain_scalar(text: str) -> Any:
-    """Convert what stands without quotes, after YAML 1.2's core schema, but for fractions."""
+    """Convert unquoted scalars by YAML 1.2's core schema, except fractions."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     digits = text[1:] if text[0] in "+-" else text

@@ -359,7 +359,7 @@ def test_the_name_of_a_file_is_quoted_in_the_next_command(
         (SOUND.encode("utf-16"), "the file is not UTF-8 text: line 1 has the byte 0xFF"),
         (b"a: 1\0", "the character U+0000 is not allowed in YAML"),
         (b"a: " + b"x" * 1_000_001, "the file is larger than 1 MB"),
-        (b"[" * 500_000, "more than 50 levels lie inside each other"),
+        (b"[" * 500_000, "values are nested more than 50 levels deep"),
     ],
 )
 def test_a_file_that_cannot_be_an_environment_is_one_problem(
@@ -700,7 +700,7 @@ def test_explain_lists_all_rules(slurmpod: Callable[..., Result]) -> None:
 
 
 def test_explain_knows_the_rules_for_batch_scripts(slurmpod: Callable[..., Result]) -> None:
-    assert slurmpod("explain", "job-005").out.startswith("JOB-005 (warning): Each job has an ")
+    assert slurmpod("explain", "job-005").out.startswith("JOB-005 (warning): Each job has its own ")
 
 
 def test_explain_guesses_a_mistyped_rule(slurmpod: Callable[..., Result]) -> None:

@@ -71,13 +71,13 @@ def test_one_file_is_extended_by_its_path(tmp_path: Path, extends: str) -> None:
     write(tmp_path, base_yaml=PART)
     problem = the_problem(tmp_path, extends)
     assert problem.where.line == 2
-    assert problem.message == "one file can be extended, by its path"
+    assert problem.message == "extends takes the path of one file"
 
 
 def test_a_path_that_only_one_machine_has_is_refused(tmp_path: Path) -> None:
     write(tmp_path, base_yaml=PART)
     problem = the_problem(tmp_path, str(tmp_path / "base.yaml"))
-    assert "would be another one on other machines" in problem.message
+    assert "would mean another file on other machines" in problem.message
 
 
 def test_a_base_that_is_not_there_is_guessed(tmp_path: Path) -> None:
@@ -136,7 +136,8 @@ def test_files_that_extend_each_other_in_a_circle_are_shown(tmp_path: Path) -> N
     (problem,) = loaded_from(tmp_path, "name: dev\nextends: a.yaml").problems
     assert places((problem,)) == [("ENV-006", "b.yaml", 1)]
     assert problem.message == (
-        f"this leads in a circle: {tmp_path}/a.yaml -> {tmp_path}/b.yaml -> {tmp_path}/a.yaml"
+        "the files extend each other in a circle: "
+        f"{tmp_path}/a.yaml -> {tmp_path}/b.yaml -> {tmp_path}/a.yaml"
     )
     assert "circle" in the_problem(tmp_path, "dev.yaml").message
 
@@ -157,7 +158,7 @@ def test_a_chain_has_an_end(tmp_path: Path) -> None:
     write(tmp_path, **{f"base{CHAIN_LIMIT}_yaml": f"extends: last.yaml\n{PART}"}, last_yaml="a: 1")
     (problem,) = loaded_from(tmp_path, text).problems
     assert places((problem,)) == [("ENV-006", f"base{CHAIN_LIMIT}.yaml", 1)]
-    assert problem.message == "more than 10 files extend each other"
+    assert problem.message == "more than 10 files extend each other in a chain"
 
 
 def test_mistakes_are_reported_where_the_values_stand(tmp_path: Path) -> None:

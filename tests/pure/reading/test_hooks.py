@@ -55,10 +55,10 @@ def test_a_file_that_is_not_there_is_told_where_it_is_named(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("script", "line", "message"),
     [
-        (b"echo a\n", 1, "the script does not say what runs it: its first line has no #!"),
-        (b"", 1, "the script does not say what runs it: its first line has no #!"),
-        (b"#!\necho a\n", 1, "the script does not say what runs it: its first line has no #!"),
-        (b"#!/bin/bash\necho a\r\necho b\r\n", 2, "the script has Windows line ends"),
+        (b"echo a\n", 1, "the script names no interpreter: its first line has no #!"),
+        (b"", 1, "the script names no interpreter: its first line has no #!"),
+        (b"#!\necho a\n", 1, "the script names no interpreter: its first line has no #!"),
+        (b"#!/bin/bash\necho a\r\necho b\r\n", 2, "the script has Windows line endings"),
     ],
 )
 def test_what_could_not_be_started_is_told_with_its_line(

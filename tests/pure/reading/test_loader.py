@@ -158,7 +158,7 @@ def test_a_section_that_is_left_out_is_one_that_is_empty(section: type[BaseModel
             "ENV-004",
             8,
             "'10.0.0.1/16' is not an IPv4 range",
-            "write the range from its first address: 10.0.0.0/16 (Addresses of the new VPC, ",
+            "begin the range at its first address: 10.0.0.0/16 (Addresses of the new VPC, ",
         ),
         (
             "vpc_cidr: 10.0.0.0/16",
@@ -225,7 +225,7 @@ def test_a_section_that_is_left_out_is_one_that_is_empty(section: type[BaseModel
             "'ami-0d6b8fd0705a' does not have the right form",
             (
                 "write text such as ami-0123456789abcdef0 (Machine image made from a HyperPod"
-                " image; default: the newest of HyperPod)"
+                " image; default: HyperPod's newest)"
             ),
         ),
         ("name: dev", "nmae: dev", "ENV-003", 1, "unknown key 'nmae'", "did you mean 'name'?"),
@@ -324,7 +324,7 @@ def test_a_missing_blank_that_yaml_takes_for_a_word_is_named(old: str, new: str)
     )
     assert old in text
     fixes = [problem.fix for problem in problems_of(text.replace(old, new))]
-    assert any(fix.startswith("write a blank after the colon: ") for fix in fixes)
+    assert any(fix.startswith("write a space after the colon: ") for fix in fixes)
 
 
 @pytest.mark.parametrize("alias", ["alias/ours", "arn:aws:kms:us-west-2:123456789012:alias/ours"])

@@ -90,9 +90,9 @@ def test_a_file_that_is_not_there_is_told_where_it_is_named(tmp_path: Path) -> N
             SOUND_POLICY.replace('"Sid": "All", ', '"Sid": "All", "Sid": "More", '),
             4,
             18,
-            "the key 'Sid' stands twice, first in line 4",
+            "the key 'Sid' is there twice, first on line 4",
         ),
-        (SOUND_POLICY.replace('"Sid": "All"', '"Principal": "*"'), 4, 17, "names nobody"),
+        (SOUND_POLICY.replace('"Sid": "All"', '"Principal": "*"'), 4, 17, "has no principal"),
     ],
 )
 def test_mistakes_are_told_by_line_and_column(

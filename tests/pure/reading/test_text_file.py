@@ -54,7 +54,7 @@ def test_a_pipe_into_which_nobody_writes_is_given_up(
     os.mkfifo(tmp_path / "pipe")
     monkeypatch.setattr(text_file, "WRITER_SECONDS", 0.05)
     (problem,) = read(tmp_path / "pipe").problems
-    assert problem.message == "it is a pipe into which nobody wrote for 0.05 s"
+    assert problem.message == "it is a pipe that nothing wrote to for 0.05 s"
 
 
 def test_an_environment_may_come_out_of_a_named_pipe(tmp_path: Path) -> None:

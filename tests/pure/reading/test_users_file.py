@@ -84,7 +84,7 @@ class TestWhatIsWrong:
         assert said("name\n") == [(1, "", "the column 'uid' is missing")]
         assert said("name,udi,name,x\nalice,1,2,3\n") == [
             (1, "", "unknown column 'udi'"),
-            (1, "", "the column 'name' stands twice"),
+            (1, "", "the column 'name' is there twice"),
             (1, "", "unknown column 'x'"),
         ]
         assert "did you mean 'uid'?" in read_text("name,udi\n").problems[0].fix
