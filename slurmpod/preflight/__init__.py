@@ -1,1 +1,1 @@
-"""What only the account knows: facts gathered without changing it, and judgements of them."""
+"""Checks of the account: facts gathered read-only, and the checks of them."""

@@ -1,4 +1,4 @@
-"""What an account offers to a first environment, asked with whatever credentials are there."""
+"""Survey of an account for a first environment, with the current credentials."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from slurmpod.preflight.subjects.zones import Zone, ask_zones, zones_with
 class OwnVpc:
     """A VPC of the account, its ranges, and its private subnets by the id of their zone.
 
-    Of several in a zone the one with most free addresses.
+    If a zone has several, the one with the most free addresses.
     """
 
     id: str
@@ -30,7 +30,7 @@ class OwnVpc:
 class Surroundings:
     """An account and Region: zones, those that offer the type, quotas, VPCs.
 
-    What the caller may not see is empty, and told in `unseen`.
+    Facts that the caller may not read are empty, and listed in `unseen`.
     """
 
     zones: tuple[Zone, ...]
@@ -41,7 +41,7 @@ class Surroundings:
 
 
 def own_account(clients: AwsClients) -> str:
-    """Return the account of the credentials; empty without any."""
+    """Return the account of the credentials; empty without credentials."""
     try:
         with as_unavailable("find the account"):
             return ask_caller(clients).account
@@ -50,7 +50,7 @@ def own_account(clients: AwsClients) -> str:
 
 
 def survey(clients: AwsClients, instance_type: str) -> Surroundings:
-    """Ask the account what there is in its Region."""
+    """Survey the account and Region."""
     unseen: list[str] = []
 
     def seen(what: str, ask: Any) -> Any:

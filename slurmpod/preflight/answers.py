@@ -1,4 +1,4 @@
-"""Checks of the answers themselves: those that AWS refused, and those that saved facts lack."""
+"""Checks of the answers themselves: those that AWS refused, and those missing from saved facts."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from slurmpod.rules.registry import Finding
 
 NO_ACCOUNT, UNANSWERED = "PRE-001", "PRE-002"
 NOT_HERE = "UnsupportedOperation"
-"""The code with which an embedded AWS says that it does not have an operation."""
+"""Error code of the embedded AWS for an unsupported operation."""
 
 THROTTLED = ("Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequests")
 
 PREFLIGHT.reported_elsewhere(
     "PRE-001",
-    "The credentials open an account",
-    why="Everything else is asked with them.",
+    "The credentials are valid",
+    why="All other queries need them.",
     fix="log in (aws sso login), or name a profile: export AWS_PROFILE=...",
     source=CREDENTIALS,
 )
 
 PREFLIGHT.reported_elsewhere(
     "PRE-002",
-    "AWS answers every question",
-    why="What is not known cannot be judged: the checks that rest on it are left out.",
-    fix="allow the action to who runs preflight (docs/permissions.md), and run it again",
+    "AWS answers every query",
+    why="Checks whose facts are missing are skipped.",
+    fix="allow the action to the caller of preflight (docs/permissions.md), and run it again",
     source="docs/permissions.md",
     severity=Severity.WARNING,
 )
@@ -40,9 +40,9 @@ PREFLIGHT.reported_elsewhere(
 
 @PREFLIGHT.rule(
     "PRE-005",
-    "The facts know what the environment names",
-    why="Saved facts are those of the environment as it was: of what it names since then nothing "
-    "is known.",
+    "The facts cover everything that the environment names",
+    why="Saved facts are of an earlier version of the environment: resources named since then "
+    "are not covered.",
     fix="gather the facts again: slurmpod preflight without --facts",
     source="docs/preflight.md",
     severity=Severity.WARNING,
@@ -54,15 +54,16 @@ def _facts_know_what_is_named(resolved: Resolved, facts: Facts) -> Iterator[Find
     for question in (each for each in QUESTIONS if each.field not in refused):
         for name, path in question.names(resolved).items():
             if name not in (facts[question] or {}):
-                yield Finding(path, f"nothing is known of {name}")
+                yield Finding(path, f"the facts do not cover {name}")
 
 
 @PREFLIGHT.rule(
     "PRE-006",
-    "Who asks may look into what the environment names",
-    why="Policies and the names of entries are read to be judged; what is closed is not judged.",
-    fix="allow the action to who runs preflight (docs/permissions.md); suppress it if it is "
-    "closed on purpose",
+    "The caller may read the resources that the environment names",
+    why="Policies and the names of entries are read for checks; without access they are not "
+    "checked.",
+    fix="allow the action to the caller of preflight (docs/permissions.md); suppress it if "
+    "access is denied on purpose",
     source="docs/permissions.md",
     severity=Severity.WARNING,
 )
@@ -70,11 +71,11 @@ def _what_is_named_is_open(resolved: Resolved, facts: Facts) -> Iterator[Finding
     for question in QUESTIONS:
         for name, path in question.names(resolved).items():
             if refused := getattr((facts[question] or {}).get(name), "refused", ()):
-                yield Finding(path, f"{', '.join(refused)} is denied: {name} is not judged")
+                yield Finding(path, f"{', '.join(refused)} is denied: {name} is not checked")
 
 
 def unanswered(facts: Facts, source: YamlSource) -> Iterator[Problem]:
-    """Tell of each question without an answer; without credentials there is only that one."""
+    """Report each query without an answer; without credentials only that one."""
     facts_of = {check.id: check for check in PREFLIGHT.rules}
     for each in facts.unanswered:
         if facts.caller is None:
@@ -89,9 +90,9 @@ def unanswered(facts: Facts, source: YamlSource) -> Iterator[Problem]:
 
 def _fix_of(refused: Unanswered, usual: str) -> str:
     if refused.code == NOT_HERE:
-        return "nothing: a rehearsal's account does not have it"
+        return "nothing to do: a rehearsal's account does not support it"
     if refused.code in THROTTLED:
-        return "run it again in a minute: AWS asks for patience"
+        return "run it again in a minute: AWS throttled the request"
     if refused.code in DENIALS:
         return usual
-    return "run it again; the checks that rest on it were left out"
+    return "run it again; the checks that need it were skipped"

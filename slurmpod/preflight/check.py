@@ -17,7 +17,7 @@ CHECKS = tuple(sorted(PREFLIGHT.rules, key=lambda rule: rule.id))
 
 
 def check(sound: Sound, facts: Facts) -> tuple[Problem, ...]:
-    """Hold an environment against the facts of its account, but for what it accepts."""
+    """Check an environment against the facts of its account, without accepted findings."""
     problems = [*unanswered(facts, sound.source)]
     for rule in CHECKS:
         problems += apply(_of_environment(rule, facts), sound.resolved, sound.source)

@@ -1,8 +1,8 @@
 """Facts about an account that decide whether a deployment can succeed: plain, frozen, to be saved.
 
-Each is the answer to a question, and lies beside it. None stands for what was not asked, or not
-answered. In a mapping of things that an environment names, None says that the account does not have
-the thing. No fact holds a secret.
+Each is the answer to a query, and is defined beside it. None means not asked, or not answered. In a
+mapping of resources that an environment names, None means that the account does not have the
+resource. No fact holds a secret.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class Unanswered:
-    """A question that AWS did not answer, and why; without a `code` it was not reached."""
+    """A query that AWS did not answer, and why; without a `code` AWS was not reached."""
 
     question: str
     code: str
@@ -28,7 +28,7 @@ class Unanswered:
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks: the account of the credentials, and the ARN of their user, role or session."""
+    """The caller: the account of the credentials, and the ARN of the user, role or session."""
 
     account: str
     arn: str
@@ -36,7 +36,7 @@ class Caller:
 
 @dataclass(frozen=True)
 class Facts:
-    """All facts, when they were gathered, and for which environment: `facts[ZONES]` is one."""
+    """All facts, with their time and environment; `facts[ZONES]` is one."""
 
     environment: str
     region: str
@@ -46,6 +46,6 @@ class Facts:
     answers: Mapping[Question[Any], Any] = field(default_factory=dict)
 
     def __getitem__(self, question: Question[Fact]) -> Fact | None:
-        """Return the answer to a question; None where it was not asked, or not answered."""
+        """Return the answer to a query; None if it was not asked or not answered."""
         answer: Fact | None = self.answers.get(question)
         return answer

@@ -1,4 +1,4 @@
-"""The first file of an environment: small, commented, sound. Pure."""
+"""The first file of an environment: small, commented, valid. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLAIN = re.compile(r"(?!(?:null|true|false)$)[a-z][a-z0-9.-]*")
 
 @dataclass(frozen=True)
 class ChosenSubnet:
-    """A private subnet of a VPC that is there already."""
+    """A private subnet of an existing VPC."""
 
     vpc_id: str
     id: str
@@ -27,7 +27,7 @@ class ChosenSubnet:
 
 @dataclass(frozen=True)
 class Choices:
-    """What a first environment is made of; `vpc_cidr` is for a new VPC, `subnet` for one's own."""
+    """The choices: `vpc_cidr` is for a new VPC, `subnet` for an existing one."""
 
     name: str
     account: str
@@ -40,7 +40,7 @@ class Choices:
 
 
 def environment_text(choices: Choices) -> str:
-    """Return the YAML, with comments for who reads it next."""
+    """Return the YAML, with comments for its next reader."""
     return f"""\
 # Everything that is not written here has a default: slurmpod expand shows it.
 edition: {NEWEST} # whose defaults AWS recommends for new clusters
@@ -90,7 +90,7 @@ def _network(choices: Choices) -> str:
 
 
 def _scalar(text: str) -> str:
-    """Return a text as YAML has it: in quotation marks where it could mean something else."""
+    """Return a text in YAML, quoted if it could be read as another type."""
     return text if PLAIN.fullmatch(text) else json.dumps(text)
 
 

@@ -1,4 +1,4 @@
-"""Gathers the facts: all questions to the account at once, each answered or refused on its own."""
+"""Gathers the facts: runs all queries in parallel, each with its own result or error."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from slurmpod.preflight.subjects.account import CALLER, REGION_STATUS
 from slurmpod.resolve import Resolved
 
 AT_ONCE = 8
-"""Questions under way at a time: enough to wait for none, too few for AWS to throttle."""
+"""Number of parallel queries: enough to be fast, too few to be throttled."""
 
 NOT_KNOWN_THERE = "InvalidClientTokenId"
-"""What services of a Region say to an account that has not enabled it (STS user guide)."""
+"""Error codes in a Region that the account has not enabled (STS user guide)."""
 
 Answers = dict[Question[Any], Any]
 OnAnswer = Callable[[str], None]
@@ -29,9 +29,9 @@ OnAnswer = Callable[[str], None]
 def gather(
     clients: AwsClients, resolved: Resolved, now: datetime, on_answer: OnAnswer = lambda _: None
 ) -> Facts:
-    """Ask the account whatever concerns an environment; `on_answer` is told what was answered.
+    """Run all queries for an environment; `on_answer` is called after each.
 
-    Without credentials, or with those of another account, nothing else is asked.
+    Without credentials, or with those of another account, no other query runs.
     """
     facts = Facts(resolved.name, resolved.region, now)
     caller = answer(CALLER, clients, resolved)
@@ -49,7 +49,7 @@ def gather(
 def answer(
     question: Question[Fact], clients: AwsClients, resolved: Resolved
 ) -> Fact | Unanswered | None:
-    """Return what AWS says to one question; Unanswered where it refuses, or is not reached."""
+    """Return the answer to a query; Unanswered if AWS refuses or is not reached."""
     try:
         with as_unavailable(f"ask about {question.subject}"):
             return question.ask(clients, resolved)
@@ -58,7 +58,7 @@ def answer(
 
 
 def _status_of_region(refused: Unanswered, clients: AwsClients, resolved: Resolved) -> Answers:
-    """Ask about the Region where that may be why it knows no credentials: it is not enabled."""
+    """Query the Region's status if invalid credentials may mean that it is not enabled."""
     if refused.code != NOT_KNOWN_THERE:
         return {}
     status = answer(REGION_STATUS, clients, resolved)
@@ -66,7 +66,7 @@ def _status_of_region(refused: Unanswered, clients: AwsClients, resolved: Resolv
 
 
 def _ask_all(clients: AwsClients, resolved: Resolved, on_answer: OnAnswer) -> Answers:
-    """Return answers, in the order of the questions."""
+    """Return the answers in the order of the queries."""
     concerned = [each for each in QUESTIONS if each.concerns(resolved)]
     for name in {name for question in concerned for name in question.clients}:
         getattr(clients, name)
@@ -78,7 +78,7 @@ def _ask_all(clients: AwsClients, resolved: Resolved, on_answer: OnAnswer) -> An
                 question = asked[done]
                 answers[question] = done.result()
                 on_answer(f"{number} of {len(concerned)}: {question.subject}")
-        except BaseException:  # Ctrl-C must not wait for questions that were not begun
+        except BaseException:  # Ctrl-C must not wait for queries that have not started
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return answers

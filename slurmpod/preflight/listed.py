@@ -1,6 +1,6 @@
-"""The checks as `slurmpod explain` shows them, for installations without what asks AWS.
+"""The checks for `slurmpod explain`, also without the AWS SDK.
 
-`checks.json` beside this file is made of the checks by `make golden`.
+`make golden` generates `checks.json` beside this file from the checks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SHOWN = ("id", "severity", "title", "why", "fix", "source")
 
 
 def listed_checks() -> Iterator[ListedCheck]:
-    """Yield every check with all that is written of it, and nothing that judges."""
+    """Yield every check with its texts, but without its function."""
     for each in json.loads(FILE.read_text(encoding="utf-8")):
         severity = Severity(each.pop("severity"))
         yield ListedCheck(**each, severity=severity, check=None)

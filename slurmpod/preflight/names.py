@@ -1,4 +1,7 @@
-"""What an environment names of its account, by ARN, id or name, and where in the YAML. Pure."""
+"""Resources of the account that an environment names, by ARN, id or name, and their YAML paths.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from slurmpod.rules.arns import named_arns
 from slurmpod.rules.existing_network import EXISTING
 
 Named = Mapping[str, YamlPath]
-"""Things by what identifies them, each with the first place that names it."""
+"""Resources by identifier, each with the first path that names it."""
 
 
 def keys(resolved: Resolved) -> Named:
@@ -25,7 +28,7 @@ def secrets(resolved: Resolved) -> Named:
 
 
 def passwords(resolved: Resolved) -> Named:
-    """Return the secrets that hold a password for slurmpod, and not what a job asks for."""
+    """Return the secrets with a password for slurmpod, without those of jobs."""
     named = secrets(resolved)
     return {arn: path for arn, path in named.items() if path[:2] != ("identity", "job_secrets")}
 
@@ -89,7 +92,7 @@ def file_systems(resolved: Resolved) -> Named:
 
 
 def buckets(resolved: Resolved) -> Named:
-    """Return the buckets that have to be there, by name."""
+    """Return the buckets that must exist, by name."""
     found: dict[str, YamlPath] = {}
     for index, mount in enumerate(resolved.s3_mounts):
         found.setdefault(mount.bucket, ("storage", "s3_mounts", index, "bucket"))
@@ -105,7 +108,7 @@ def buckets(resolved: Resolved) -> Named:
 
 
 def linked_buckets(resolved: Resolved) -> Named:
-    """Return the buckets that FSx keeps file systems in step with, by name."""
+    """Return the buckets that FSx synchronizes with file systems, by name."""
     return {
         repository.bucket: (*lustre.path, "data_repositories", index, "s3_uri")
         for lustre in resolved.lustre

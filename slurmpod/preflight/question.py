@@ -1,4 +1,4 @@
-"""The shape of a question, and what questions share."""
+"""The class of queries, and their common functions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def _always(_: Resolved) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Question(Generic[Fact]):
-    """What is asked, by which IAM actions, how, and for which environments.
+    """A query: its subject, IAM actions, function, and the environments that need it.
 
-    `ask` raises the SDK's errors, or AwsUnavailable; the type that it returns is that in which the
-    fact is saved, as `field`. `clients` are the attributes of `AwsClients` that it uses: making
-    them is not thread-safe, using them is. A question about what environments name has `named`
-    instead of `when`; its fact is a mapping of these names.
+    `ask` raises the SDK's errors, or AwsUnavailable; its return type is that of the saved fact,
+    `field`. `clients` are the attributes of `AwsClients` that it uses: creating them is not
+    thread-safe, using them is. A query about named resources has `named` instead of `when`; its
+    fact is a mapping of these names.
     """
 
     field: str
@@ -36,14 +36,14 @@ class Question(Generic[Fact]):
     named: Callable[[Resolved], Named] | None = None
 
     def names(self, resolved: Resolved) -> Named:
-        """Return what an environment names that is asked about; empty for other questions."""
+        """Return the names in an environment that are queried; empty for other queries."""
         return self.named(resolved) if self.named else {}
 
     def concerns(self, resolved: Resolved) -> bool:
-        """Return whether an environment is to be asked about."""
+        """Return whether an environment needs the query."""
         return bool(self.names(resolved)) if self.named else self.when(resolved)
 
 
 def all_of(client: Any, operation: str, member: str) -> list[Any]:
-    """Return what all pages of an operation list."""
+    """Return the items of all pages of an operation."""
     return [each for page in client.get_paginator(operation).paginate() for each in page[member]]

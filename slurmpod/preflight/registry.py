@@ -1,4 +1,4 @@
-"""The book of checks: each judges the facts of an account by what an environment needs."""
+"""The registry of checks: facts of an account against needs of an environment."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ Checker = Callable[[Resolved, Facts], Iterable[Finding]]
 
 Check = rulebook.Rule["Checker"]
 
-PREFLIGHT = rulebook.Rulebook["Checker"]("PRE", "What only the account knows")
-"""Where the files of subjects, as they are loaded, write their checks."""
+PREFLIGHT = rulebook.Rulebook["Checker"]("PRE", "Checks of the account")
+"""The registry to which the files of subjects add their checks."""

@@ -1,4 +1,4 @@
-"""Facts as JSON: saved where credentials are, judged where people, or a pipeline, look at them."""
+"""Facts as JSON: saved where there are credentials, checked by people or a pipeline elsewhere."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _Saved: Any = make_dataclass(
         *((each.field, _type_of(each), field(default=None)) for each in QUESTIONS),
     ],
 )
-"""Facts with a field for each answer, which is how they are saved."""
+"""The saved form of facts: a field for each answer."""
 
 _SAVED: TypeAdapter[Any] = TypeAdapter(_Saved)
 
 
 def to_json(facts: Facts) -> bytes:
-    """Return facts as text for a file; it holds no secret, but tells of the account."""
+    """Return facts as text for a file; it contains no secret, but details of the account."""
     own = {each.name: getattr(facts, each.name) for each in OWN}
     answers = {question.field: facts[question] for question in QUESTIONS}
     return _SAVED.dump_json(_Saved(**own, **answers), indent=2)

@@ -22,7 +22,7 @@ MULTIFACTOR = "https://slurm.schedmd.com/priority_multifactor.html"
 @QUALITIES.rule(
     "QOS-001",
     "Every QOS is listed once",
-    why="The later entry would take back what the earlier one says.",
+    why="The later entry would override the earlier one.",
     fix="merge the two entries",
     source=SACCTMGR,
 )
@@ -47,7 +47,7 @@ def _named_qos_is_defined(resolved: Resolved) -> Iterator[Finding]:
 @QUALITIES.rule(
     "QOS-003",
     "No QOS preempts itself, directly or indirectly",
-    why="Jobs would push each other out for ever; sacctmgr refuses it.",
+    why="Jobs would preempt each other forever; sacctmgr refuses it.",
     fix="remove one of the names under 'preempts'",
     source=PREEMPTION,
 )
@@ -64,8 +64,7 @@ def _no_loops_of_preemption(resolved: Resolved) -> Iterator[Finding]:
 @QUALITIES.rule(
     "QOS-004",
     "Only a QOS that is preempted has a preemption mode",
-    why="preempt_mode says what happens to jobs of this QOS when others push them out. No other "
-    "QOS does.",
+    why="preempt_mode says what happens to preempted jobs of this QOS. No other QOS preempts it.",
     fix="name this QOS under 'preempts' of another one, or remove the key",
     source=PREEMPTION,
     severity=Severity.WARNING,
@@ -99,8 +98,8 @@ def _priority_has_a_weight(resolved: Resolved) -> Iterator[Finding]:
 @QUALITIES.rule(
     "QOS-006",
     "Every QOS can be used",
-    why="A job may only name a QOS that its account has. That of a partition is no exception: it "
-    "is the partition's, not the job's.",
+    why="A job may only name a QOS of its account. The QOS of a partition does not count: it "
+    "belongs to the partition, not to the job.",
     fix="add it to 'qos' of an account, or remove it",
     source=QOS_GUIDE,
     severity=Severity.WARNING,
@@ -117,7 +116,7 @@ def _somebody_can_use_it(resolved: Resolved) -> Iterator[Finding]:
 
 
 def _named(resolved: Resolved) -> Iterator[tuple[YamlPath, str]]:
-    """Yield every place where a QOS is named."""
+    """Yield the path of every named QOS."""
     slurm = resolved.slurm
     for index, partition in enumerate(slurm.partitions):
         place: YamlPath = ("slurm", "partitions", index)
@@ -177,7 +176,7 @@ def _accounting_is_on(resolved: Resolved) -> Iterator[Finding]:
 @ACCOUNTS.rule(
     "ACC-002",
     "Every account is listed once",
-    why="The later entry would take back what the earlier one says.",
+    why="The later entry would override the earlier one.",
     fix="merge the two entries",
     source=SACCTMGR,
 )
@@ -188,7 +187,7 @@ def _accounts_listed_once(resolved: Resolved) -> Iterator[Finding]:
 @ACCOUNTS.rule(
     "ACC-003",
     "The account 'root' is left to Slurm",
-    why="Slurm makes it itself, above all others; it belongs to administrators.",
+    why="Slurm creates it as the root of all accounts, for administrators.",
     fix="choose another name",
     source=ACCOUNTING,
 )
@@ -219,7 +218,7 @@ def _named_account_is_defined(resolved: Resolved) -> Iterator[Finding]:
 
 @ACCOUNTS.rule(
     "ACC-005",
-    "No account is above itself",
+    "No account is its own ancestor",
     why="Accounts are a tree with 'root' on top.",
     fix="give one of the accounts another parent, or none",
     source=ACCOUNTING,
@@ -232,7 +231,7 @@ def _no_loops_of_accounts(resolved: Resolved) -> Iterator[Finding]:
             seen.add(above)
             above = parents.get(above)
         if above == account.name:
-            yield Finding((*path, "parent"), f"'{account.name}' would be above itself")
+            yield Finding((*path, "parent"), f"'{account.name}' would be its own ancestor")
 
 
 @ACCOUNTS.rule(

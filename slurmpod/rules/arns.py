@@ -33,10 +33,10 @@ FREE_TEXT = frozenset({"tags", "suppress"})
 """Sections in which texts name nothing to slurmpod."""
 
 BUCKETS = frozenset({("storage", "s3_mounts"), ("identity", "data_buckets")})
-"""Lists of buckets that are there already, wherever they lie."""
+"""Lists of existing buckets, in any Region."""
 
 NOUNS = {"kms": "the key", "secretsmanager": "the secret", "sns": "the topic"}
-"""What is named, by its service; roles, policies and training plans have rules of their own."""
+"""Names of resources by service; roles, policies and training plans have separate rules."""
 
 WHOLE_SECRET = re.compile(r"-[A-Za-z0-9]{6}$")
 
@@ -44,8 +44,7 @@ WHOLE_SECRET = re.compile(r"-[A-Za-z0-9]{6}$")
 @ARNS.rule(
     "ARN-001",
     "Every ARN is of the Region's partition",
-    why="AWS, AWS in China and AWS GovCloud share no accounts and no resources: nothing of one "
-    "is found in another.",
+    why="AWS, AWS in China and AWS GovCloud share no accounts and no resources.",
     fix="name a resource of the Region's own partition",
     source=FORM,
 )
@@ -59,7 +58,7 @@ def _partition_is_ours(resolved: Resolved) -> Iterator[Finding]:
 @ARNS.rule(
     "ARN-002",
     "Every Region in an ARN is one that AWS could have",
-    why="Nothing can be in a Region that is not there.",
+    why="The Region does not exist.",
     fix="copy the ARN as AWS shows it",
     source=FORM,
     reads=(),
@@ -74,7 +73,7 @@ def _region_is_possible(resolved: Resolved) -> Iterator[Finding]:
 @ARNS.rule(
     "ARN-003",
     "A key is in the Region of the data that it encrypts",
-    why="All services encrypt with keys of their own Region only.",
+    why="All services encrypt only with keys of the same Region.",
     fix="write the ARN of a key in that Region, or of a replica of a multi-Region key",
     source=KEYS,
 )
@@ -86,14 +85,14 @@ def _key_is_near(resolved: Resolved) -> Iterator[Finding]:
         secret = arns.get((*path[:-1], f"{str(path[-1]).removesuffix('_kms_key_arn')}_arn"))
         wanted = region_of_arn(secret) if secret else resolved.region
         if (region := region_of_arn(arn)) != wanted and could_be_region(region):
-            yield Finding(path, f"the key lies in {region}, not in {wanted}")
+            yield Finding(path, f"the key is in {region}, not in {wanted}")
 
 
 @ARNS.rule(
     "ARN-004",
     "Named resources belong to the environment's account",
     why="A key, a secret or a topic of another account works only where its policy, and for a "
-    "secret that of its key, lets this account use it; nothing here can see whether it does.",
+    "secret that of its key, lets this account use it; slurmpod cannot check these policies.",
     fix="check its policy, then accept the warning with 'suppress'",
     source=OTHER_ACCOUNTS,
     severity=Severity.WARNING,
@@ -109,9 +108,9 @@ def _account_is_ours(resolved: Resolved) -> Iterator[Finding]:
 @ARNS.rule(
     "ARN-005",
     "Buckets, secrets and topics are in the environment's Region",
-    why="Another Region is far away, and a closed network cannot reach it. S3 takes keys of the "
-    "bucket's own Region only: with a key from another Region the bucket is there too, and every "
-    "byte that jobs read costs transfer between Regions.",
+    why="Another Region is slow to reach, and a closed network cannot reach it at all. S3 takes "
+    "keys of the bucket's own Region only: with a key from another Region the bucket is there "
+    "too, and every byte that jobs read costs transfer between Regions.",
     fix="name one of the environment's Region: replicate the secret, copy the data",
     source=BUCKET_KEYS,
     severity=Severity.WARNING,
@@ -121,15 +120,15 @@ def _is_near(resolved: Resolved) -> Iterator[Finding]:
         region, noun = region_of_arn(arn), NOUNS.get(service_of_arn(arn))
         is_of_ours = noun == NOUNS["kms"] and path[:2] not in BUCKETS
         if noun and not is_of_ours and region != resolved.region and could_be_region(region):
-            yield Finding(path, f"{noun} lies in {region}, not in {resolved.region}")
+            yield Finding(path, f"{noun} is in {region}, not in {resolved.region}")
 
 
 @ARNS.rule(
     "ARN-006",
-    "Secrets are named as a whole",
+    "ARNs of secrets are complete",
     why="The ARN of a secret ends with a hyphen and six characters that Secrets Manager adds to "
-    "its name. The role of the nodes is allowed what is written here: without them that is no "
-    "secret, and reading the real one is refused.",
+    "its name. The nodes' role is allowed the ARN as written: without them it matches no "
+    "secret, and reading the real one is denied.",
     fix="copy the ARN as 'aws secretsmanager describe-secret' shows it",
     source=f"{SECRETS}auth-and-access_iam-policies.html",
     reads=(),

@@ -1,4 +1,4 @@
-"""The rules applied: what was read -> every problem in it, in the order of the file. Pure."""
+"""Applying the rules: a reading -> all problems, in the order of the file. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHOWN_FILES = 3
 
 
 class Sound(Value):
-    """An environment without errors: where its values stand, what follows, and its warnings."""
+    """An environment without errors: positions of values, resolved values, and warnings."""
 
     source: YamlSource
     resolved: Resolved
@@ -38,7 +38,7 @@ class Sound(Value):
 
     @property
     def environment(self) -> Environment:
-        """What the user wrote, defaults filled in."""
+        """The environment as written, with defaults."""
         return self.resolved.environment
 
 
@@ -50,10 +50,9 @@ class AllSound(Value):
 
 
 def sound(reading: Reading) -> Sound:
-    """Judge an environment and resolve it.
+    """Check an environment and resolve it.
 
-    Raises:
-        InvalidEnvironment: It has errors.
+    Raises: InvalidEnvironment: It has errors.
     """
     problems, resolved = _judged(reading)
     if resolved is None or has_errors(problems):
@@ -62,10 +61,9 @@ def sound(reading: Reading) -> Sound:
 
 
 def all_sound(readings: Sequence[Reading]) -> AllSound:
-    """Judge the environments of one app and resolve them.
+    """Check the environments of one app and resolve them.
 
-    Raises:
-        InvalidEnvironment: There are errors; it holds the problems of all environments.
+    Raises: InvalidEnvironment: There are errors; it holds the problems of all environments.
     """
     judged = [(reading, *_judged(reading)) for reading in readings]
     found = each_once((reading.source.file, problems) for reading, problems, _ in judged)
@@ -137,24 +135,24 @@ def _problem_of_name(rule: str, source: YamlSource, message: str, fix: str) -> P
 
 
 def apply(rule: Rule, resolved: Resolved, source: YamlSource) -> list[Problem]:
-    """Return what one rule finds; a rule that crashes is a problem, too."""
+    """Return the findings of a rule; a crash is a problem, too."""
     try:
         findings = rule.check(resolved) if rule.check else ()
         return [_problem(rule, found, source) for found in findings]
-    except Exception as error:  # noqa: BLE001  # one rule must not take the others with it
+    except Exception as error:  # noqa: BLE001 # one rule must not stop the others
         return [_crashed(rule.id, error, source)]
 
 
 def _judged(
     reading: Reading, rules: Sequence[Rule] = ALL_RULES
 ) -> tuple[tuple[Problem, ...], Resolved | None]:
-    """Return all problems and, where it can be told, what follows from the environment."""
+    """Return all problems and, if possible, the resolved environment."""
     if reading.environment is None:
         found = _found_in(reading.remains, rules) if reading.remains else ()
         return in_file_order([*reading.problems, *found]), None
     try:
         resolved = resolve(reading)
-    except Exception as error:  # noqa: BLE001  # a mistake of ours is reported like any other
+    except Exception as error:  # noqa: BLE001 # a bug in slurmpod is reported like other problems
         return (_crashed("resolve", error, reading.source),), None
     found = (problem for rule in rules for problem in apply(rule, resolved, reading.source))
     problems = (*reading.problems, *found)
@@ -165,8 +163,7 @@ def _judged(
 def _found_in(remains: PartialReading, rules: Sequence[Rule]) -> Iterator[Problem]:
     """Yield the problems of the sections without mistakes of form.
 
-    A rule is heard if it reads no section that has some: what such a section would have said
-    without them is not guessed.
+    Rules that read a section with mistakes are skipped, because its intended values are not known.
     """
     reading, broken = remains.reading, remains.broken
     if reading.environment is None:
@@ -195,5 +192,5 @@ def _crashed(what: str, error: Exception, source: YamlSource) -> Problem:
     place = f"{last.filename.rpartition('/')[2]}, line {last.lineno}"
     said = HIDDEN if holds_private_key(str(error)) else error
     message = f"{what} failed in {place}: {type(error).__name__}: {said}"
-    fix = "this is a mistake in slurmpod: report it with this file"
+    fix = "this is a bug in slurmpod: report it with this file"
     return Problem("RUL-001", Severity.ERROR, Where(source.file), message, fix)

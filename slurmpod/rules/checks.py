@@ -33,7 +33,7 @@ def _groups_are_workers(resolved: Resolved) -> Iterator[Finding]:
 @CHECKS.rule(
     "CHK-002",
     "Groups and kinds of checks are listed once",
-    why="A second time does nothing; another one may have been meant.",
+    why="Duplicates have no effect; another name may have been intended.",
     fix="remove one of the two",
     source=PROGRAM,
     reads=("checks",),
@@ -47,8 +47,8 @@ def _values_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
 @CHECKS.rule(
     "CHK-003",
     "Nodes have other nodes to compare with",
-    why="How fast a node should be is read from others of its group: a node alone is slow beside "
-    "two others, and a pair is slow beside a third node.",
+    why="The expected speed of a node comes from the other nodes of its group: a single node is "
+    "compared with two others, and a pair with a third node.",
     fix="leave the group out, or give it three nodes or more",
     source=PROGRAM,
     severity=Severity.WARNING,
@@ -58,9 +58,9 @@ def _groups_have_peers(resolved: Resolved) -> Iterator[Finding]:
     names = {group.name: group.count for group in resolved.groups_with(Role.WORKER)}
     for index, name in enumerate(checks.groups if checks else ()):
         if names.get(name, LEAST_NODES) < LEAST_NODES:
-            message = f"'{name}' has {names[name]} node(s): their speed is compared with nobody's"
+            message = f"'{name}' has {names[name]} node(s): too few to compare their speed"
             yield Finding(("checks", "groups", index), message)
 
 
 LEAST_NODES = 3
-"""As judge.py of the nodes' programs has it: two others."""
+"""The same number as in judge.py of the nodes' programs: two others."""

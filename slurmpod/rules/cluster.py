@@ -37,8 +37,9 @@ NODES_OF_A_SMALL_CONTROLLER = 32
 2025-09-22)."""
 
 NODES_PER_GIB, GIB_OF_THE_SYSTEM, GIB_FOR_ANY_CLUSTER = 25, 0.6, 16
-"""What AWS ParallelCluster wants of a head node's memory: a GiB for so many nodes, some for the
-system, and never more than the last (its pull request 6623, 2024-12-13)."""
+"""Memory that AWS ParallelCluster requires of a head node: a GiB for so many nodes, some for the
+system, and never more than the last (its pull request 6623, 2024-12-13).
+"""
 
 
 @CLUSTER.rule(
@@ -115,13 +116,13 @@ def _names_differ(resolved: Resolved) -> Iterator[Finding]:
     seen: set[str] = set()
     for group in resolved.groups:
         if group.name in seen:
-            yield Finding((*group.path, "name"), f"a group '{group.name}' stands above already")
+            yield Finding((*group.path, "name"), f"there is already a group '{group.name}' above")
         seen.add(group.name)
 
 
 @CLUSTER.rule(
     "CLU-006",
-    "The instance type is one that EC2 could have",
+    "The instance type is plausible",
     why="CreateCluster accepts a fixed list of types, and this is not on it. Nor can it be a newer "
     "one: EC2 composes names of a family with a generation and of a size.",
     fix="choose a type of the list",

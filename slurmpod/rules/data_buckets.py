@@ -22,7 +22,7 @@ IMAGES = ("identity", "image_repositories")
 
 @DATA_BUCKETS.rule(
     "DBK-001",
-    "The bucket can exist",
+    "The bucket's name is valid",
     why="S3 has rules for the names of buckets. Directory buckets and access points need other "
     "permissions than the nodes get.",
     fix="correct the name; it must be a general purpose bucket",
@@ -37,8 +37,8 @@ def _names(resolved: Resolved) -> Iterator[Finding]:
 @DATA_BUCKETS.rule(
     "DBK-002",
     "Every part of a bucket is named once",
-    why="Permissions add up: of two entries for the same objects, the one that allows less does "
-    "nothing, and looks as if it did.",
+    why="Permissions add up: of two entries for the same objects, the narrower one has no "
+    "effect, although it seems to.",
     fix="remove one of the two, or correct its bucket or prefix",
     source=f"{S3}using-with-s3-policy-actions.html",
     severity=Severity.WARNING,
@@ -55,8 +55,8 @@ def _named_once(resolved: Resolved) -> Iterator[Finding]:
 
 @DATA_BUCKETS.rule(
     "DBK-003",
-    "What a mount allows is not said again",
-    why="Nodes may read through the AWS API what they see as a folder.",
+    "Permissions of a mount are not repeated",
+    why="Nodes may already read a mounted bucket through the AWS API.",
     fix="remove the entry, or write 'access: write' if nodes are to delete objects too",
     source=f"{S3}mountpoint.html",
     severity=Severity.WARNING,
@@ -74,7 +74,7 @@ def _not_mounted_already(resolved: Resolved) -> Iterator[Finding]:
 
 @DATA_BUCKETS.rule(
     "DBK-004",
-    "Nodes do not write to the bucket of their own lifecycle scripts",
+    "Nodes do not write to the bucket with their lifecycle scripts",
     why="Its contents run as root on every new node: anyone who can write to the bucket could "
     "become root everywhere.",
     fix="name another bucket, or write 'access: read'",
@@ -109,7 +109,7 @@ LENGTHS = range(3, 64)
 
 RESERVED_BEGINNINGS = ("xn--", "sthree-", "amzn-s3-demo-")
 RESERVED_ENDS = ("-s3alias", "--ol-s3", ".mrap", "--x-s3", "--table-s3")
-"""Of access points and of kinds of buckets that are no general purpose buckets."""
+"""Prefixes and suffixes of access points and of other kinds of buckets."""
 
 
 def mistake_in_bucket_name(name: str) -> str | None:

@@ -91,7 +91,7 @@ def _possible(resolved: Resolved) -> Iterator[Finding]:
 
 @REPOSITORIES.rule(
     "DRA-005",
-    "The bucket can exist",
+    "The bucket's name is valid",
     why="S3 has rules for the names of buckets, and FSx takes paths of at most 4357 characters.",
     fix="correct the name of the bucket",
     source=BUCKET_NAMES,
@@ -108,10 +108,9 @@ def _bucket_names(resolved: Resolved) -> Iterator[Finding]:
 
 @REPOSITORIES.rule(
     "DRA-006",
-    "A repository carries something over",
-    why="Without events and without the first import nothing in the folder or the bucket is ever "
-    "seen on the other side.",
-    fix="give import_events or export_events, or leave import_metadata_on_create as it is",
+    "A repository synchronizes something",
+    why="Without events and without the initial import no change ever appears on the other side.",
+    fix="give import_events or export_events, or keep import_metadata_on_create",
     source=CREATE_ASSOCIATION,
     severity=Severity.WARNING,
 )
@@ -120,7 +119,7 @@ def _carries_something(resolved: Resolved) -> Iterator[Finding]:
         for path, repository in _repositories(each):
             events = (*repository.import_events, *repository.export_events)
             if not events and not repository.import_metadata_on_create:
-                yield Finding((*path, "path"), f"nothing is carried over for {repository.path}")
+                yield Finding((*path, "path"), f"nothing is synchronized for {repository.path}")
 
 
 @REPOSITORIES.rule(
@@ -140,7 +139,7 @@ def _events(resolved: Resolved) -> Iterator[Finding]:
             for key, events in lists.items():
                 for index, event in enumerate(events):
                     if event in events[:index]:
-                        yield Finding((*path, key, index), f"{event} stands there already")
+                        yield Finding((*path, key, index), f"{event} is listed already")
 
 
 @REPOSITORIES.rule(
@@ -148,7 +147,7 @@ def _events(resolved: Resolved) -> Iterator[Finding]:
     "Deleting a file leaves the bucket alone",
     why="With the event DELETED in export_events, deleting a file on a node deletes the object in "
     "the bucket.",
-    fix="remove DELETED; where it is meant and the bucket keeps versions, accept the warning with "
+    fix="remove DELETED; if it is intended and the bucket keeps versions, accept the warning with "
     "'suppress'",
     source=AUTO_EXPORT,
     severity=Severity.WARNING,
@@ -185,5 +184,5 @@ def _repositories(each: ResolvedLustre) -> list[tuple[YamlPath, DataRepository]]
 
 
 def _contains(outer: str, inner: str) -> bool:
-    """Return whether one path is the other or lies below it."""
+    """Return whether one path is the other or is below it."""
     return f"{inner.rstrip('/')}/".startswith(f"{outer.rstrip('/')}/")

@@ -27,8 +27,8 @@ SECRET_KEY = (*DIRECTORY, "bind_secret_kms_key_arn")
 @DIRECTORIES.rule(
     "DIR-001",
     "The connection to the directory is encrypted from its start",
-    why="With ldap:// it begins in the clear. Nodes insist on StartTLS then, and a server that "
-    "does not know it is of no use to them.",
+    why="With ldap:// it begins in the clear. Nodes then require StartTLS, and cannot use a "
+    "server without it.",
     fix="write ldaps:// (port 636), or accept this for a server with StartTLS",
     source=SSSD_LDAP,
     severity=Severity.WARNING,
@@ -42,8 +42,8 @@ def _encrypted(resolved: Resolved) -> Iterator[Finding]:
 
 @DIRECTORIES.rule(
     "DIR-002",
-    "Who asks the directory has a password",
-    why="A name without a password, or a password without a name, is no way to sign in.",
+    "The bind user has a password",
+    why="Signing in needs both a name and a password.",
     fix="write both bind_dn and bind_secret_arn, or neither of them and no key",
     source=SSSD_LDAP,
 )
@@ -60,8 +60,8 @@ def _both_or_neither(resolved: Resolved) -> Iterator[Finding]:
 @DIRECTORIES.rule(
     "DIR-005",
     "A closed network reaches the directory",
-    why="Nodes of a closed network reach AWS through endpoints, and nothing else but what is in "
-    "their VPC, or connected with it. Nodes that do not reach the directory fail.",
+    why="Nodes of a closed network reach only AWS endpoints, their VPC, and connected networks. "
+    "Nodes that do not reach the directory fail.",
     fix="make sure that the servers are in the VPC or connected with it, and accept this",
     source="https://docs.aws.amazon.com/whitepapers/latest/aws-vpc-connectivity-options/welcome.html",
     severity=Severity.WARNING,
@@ -69,7 +69,7 @@ def _both_or_neither(resolved: Resolved) -> Iterator[Finding]:
 )
 def _reachable(resolved: Resolved) -> Iterator[Finding]:
     if resolved.access.directory and resolved.network.closed:
-        message = "nobody here knows whether a closed network reaches them"
+        message = "slurmpod does not know whether a closed network reaches them"
         yield Finding((*DIRECTORY, "uris"), message, at_key=True)
 
 
@@ -93,8 +93,8 @@ def _sssd_is_there(resolved: Resolved) -> Iterator[Finding]:
 
 @DIRECTORIES.rule(
     "DIR-007",
-    "The certificate of the authority is one",
-    why="Nodes trust servers whose certificate it has signed. With one that cannot be read they "
+    "The certificate of the authority is valid",
+    why="Nodes trust servers with a certificate that it signed. If it cannot be read, they "
     "trust none.",
     fix="write the PEM file of the certificate, from its BEGIN to its END line",
     source="https://www.rfc-editor.org/rfc/rfc7468",
@@ -110,7 +110,7 @@ def _certificate_is_one(resolved: Resolved) -> Iterator[Finding]:
     "DIR-008",
     "People of the directory have accounts in Slurm",
     why="If limits are enforced, users without an account cannot run jobs. The controller adds the "
-    "members of allowed_groups to the accounts, and has no list of other users.",
+    "members of allowed_groups to the accounts, and does not know other users.",
     fix="name groups in allowed_groups, or add people with sacctmgr and accept this",
     source=RESOURCE_LIMITS,
     severity=Severity.WARNING,
@@ -119,12 +119,12 @@ def _certificate_is_one(resolved: Resolved) -> Iterator[Finding]:
 def _have_accounts(resolved: Resolved) -> Iterator[Finding]:
     directory = resolved.access.directory
     if directory and not directory.allowed_groups and enforces_limits(resolved):
-        yield Finding(DIRECTORY, "its people are in no account", at_key=True)
+        yield Finding(DIRECTORY, "its users are in no account", at_key=True)
 
 
 @DIRECTORIES.rule(
     "DIR-009",
-    "Active Directory is asked with a user",
+    "Active Directory has a bind user",
     why="By default it does not answer anonymous searches.",
     fix="write bind_dn and bind_secret_arn",
     source=ANONYMOUS,
@@ -133,11 +133,11 @@ def _have_accounts(resolved: Resolved) -> Iterator[Finding]:
 def _active_directory_knows_who_asks(resolved: Resolved) -> Iterator[Finding]:
     directory = resolved.access.directory
     if directory and directory.kind == "active_directory" and not directory.bind_dn:
-        yield Finding((*DIRECTORY, "kind"), "nobody in particular asks Active Directory")
+        yield Finding((*DIRECTORY, "kind"), "there is no bind user for Active Directory")
 
 
 def is_certificate(pem: str) -> bool:
-    """Return whether a text holds certificates, and nothing that merely looks like some."""
+    """Return whether a text contains valid certificates."""
     import ssl  # only needed for a certificate: it is slow to import
 
     blocks = re.findall(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", pem, re.DOTALL)

@@ -1,4 +1,4 @@
-"""Rules for the ways out of the network, closed networks, and the log of its traffic."""
+"""Rules for egress, closed networks, and flow logs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slurmpod.resolve import Resolved
 from slurmpod.resolve.network import services_of_a_closed_network
 from slurmpod.rules.registry import PRIVATE_SUBNETS, Area, Finding
 
-WAYS_OUT = Area("OUT", "Ways out of the network", reads=("network",))
+WAYS_OUT = Area("OUT", "Egress", reads=("network",))
 
 NAT_GATEWAYS = "https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html"
 ENDPOINT_SERVICES = (
@@ -39,7 +39,7 @@ DEFAULT_ENDPOINT_QUOTA = 50
 @WAYS_OUT.rule(
     "OUT-001",
     "A closed network has no NAT gateway",
-    why="closed says that nothing leads to the internet, a NAT gateway does.",
+    why="A closed network has no internet access, which a NAT gateway provides.",
     fix="remove nat, or remove closed",
     source=NAT_GATEWAYS,
 )
@@ -52,9 +52,9 @@ def _closed_has_no_nat(resolved: Resolved) -> Iterator[Finding]:
 @WAYS_OUT.rule(
     "OUT-002",
     "Nodes have egress, or the network is closed",
-    why="Nodes call AWS services while they are set up, watched and used. Without NAT gateways and "
-    "without the endpoints of a closed network only routes that you add later lead there; until "
-    "then the cluster fails to be created.",
+    why="Nodes call AWS services during setup, monitoring and use. Without NAT gateways and "
+    "without the endpoints of a closed network they need routes that you add; until then "
+    "the cluster cannot be created.",
     fix="write 'closed: true' to have endpoints for these services, or 'nat: one'; suppress it if "
     "you add your own routes, for example through a transit gateway",
     source=NAT_GATEWAYS,
@@ -63,13 +63,13 @@ def _closed_has_no_nat(resolved: Resolved) -> Iterator[Finding]:
 def _nodes_have_a_way_out(resolved: Resolved) -> Iterator[Finding]:
     network = resolved.environment.network
     if network.nat == "none" and not network.closed and not network.existing:
-        yield Finding(NAT, "nothing leads out of this network, and it is not closed")
+        yield Finding(NAT, "this network has no egress, and it is not closed")
 
 
 @WAYS_OUT.rule(
     "OUT-003",
     "NAT gateways per zone are for several zones",
-    why="With one zone, per_zone makes the same one NAT gateway as one.",
+    why="With one zone, per_zone creates a single NAT gateway, like one.",
     fix="write 'nat: one', or remove the key",
     source=NAT_GATEWAYS,
     severity=Severity.WARNING,
@@ -83,10 +83,10 @@ def _per_zone_is_for_several(resolved: Resolved) -> Iterator[Finding]:
 
 @WAYS_OUT.rule(
     "OUT-004",
-    "Several zones say how many NAT gateways they have",
-    why="Zones that share a NAT gateway lose their way out together with its zone, and pay for "
-    "traffic between zones; one per zone costs more while idle.",
-    fix="write 'nat: per_zone', or 'nat: one' if that is meant",
+    "With several zones, the number of NAT gateways is explicit",
+    why="Zones that share a NAT gateway lose egress if its zone fails, and pay for traffic "
+    "between zones; one per zone costs more while idle.",
+    fix="write 'nat: per_zone', or 'nat: one' if that is intended",
     source=NAT_GATEWAYS,
     severity=Severity.WARNING,
     reads=PRIVATE_SUBNETS,
@@ -102,7 +102,7 @@ def _several_zones_say_how_many(resolved: Resolved) -> Iterator[Finding]:
 @WAYS_OUT.rule(
     "OUT-005",
     "Interface endpoints are named once",
-    why="There is one endpoint per service; a closed network has those that nodes need already.",
+    why="There is one endpoint per service; a closed network already has those that nodes need.",
     fix="remove the entry",
     source="slurmpod/resolve/network.py",
     severity=Severity.WARNING,
@@ -226,8 +226,8 @@ SECURITY_HUB = "https://docs.aws.amazon.com/securityhub/latest/userguide/ec2-con
 @FLOW_LOGS.rule(
     "FLO-001",
     "The traffic of the VPC is recorded",
-    why="Without a record, nobody can find out later which hosts exchanged data; AWS Security Hub "
-    "asks for one in its control EC2.6.",
+    why="Without flow logs it is impossible to find out later which hosts exchanged data; "
+    "control EC2.6 of AWS Security Hub requires them.",
     fix="write 'traffic: ALL' or 'traffic: REJECT', or accept it with the reason",
     source=SECURITY_HUB,
     severity=Severity.WARNING,
@@ -241,7 +241,7 @@ def _traffic_is_recorded(resolved: Resolved) -> Iterator[Finding]:
 @FLOW_LOGS.rule(
     "FLO-003",
     "Flow logs that are off have no settings",
-    why="With 'traffic: NONE' there is no log group: what is said about it has no effect.",
+    why="With 'traffic: NONE' there is no log group: its settings have no effect.",
     fix="remove the key",
     source="slurmpod/environment/network.py",
     severity=Severity.WARNING,
@@ -255,10 +255,10 @@ def _no_settings_of_nothing(resolved: Resolved) -> Iterator[Finding]:
 
 
 COMMANDS = re.compile(r"&&|\|\|?|;|\$\(|`")
-"""What stands between two commands of one line."""
+"""Separators of commands on one line."""
 
 OPTIONS = r"\s+(?:-\S+\s+(?:[^-\s]\S*\s+)?){0,20}?"
-"""What may stand between a program and its verb: options, with their values."""
+"""Options, with their values, between a program and its subcommand."""
 
 FETCHES = (
     rf"\b(?:(?:apt|apt-get|yum|dnf|zypper){OPTIONS}(?:install|update|upgrade|makecache)"
@@ -269,7 +269,7 @@ FETCHES = (
     rf"|enroot{OPTIONS}import"
     r"|ansible-galaxy|add-apt-repository)(?![\w-])"
 )
-"""Programs that look for what they are asked for outside, wherever no one says otherwise."""
+"""Programs that download from the internet by default."""
 
 NEAR = (
     r"169\.254\.|127\.|10\.|192\.168\.|172\.(?:1[6-9]|2[0-9]|3[01])\.|localhost\b|[\[$]"
@@ -282,23 +282,24 @@ HOST = (
     r"(?<![\w./@=:-])(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|ai|edu|gov|co|cloud|aws)"
     r"(?=[/:\s]|$)[^\s\"'`)<>]*"
 )
-"""A host outside without https://, which curl, wget and docker do not need."""
+"""An external host without https://, which curl, wget and docker do not need."""
 
 DOWNLOADS = (
     rf"\b(?:curl|wget|aria2c|git|pip[0-9.]*|(?:docker|podman){OPTIONS}(?:run|create))"
     rf"\s.{{0,400}}?(?P<found>{URL}|{HOST})"
 )
 VALUE = rf"(?<!\"\")(?<!'')(?<!Documentation=)(?<=[\"'=(])(?P<found>{URL})"
-"""An address that a variable or a function is given; one in a sentence or a unit file is none."""
+"""An address assigned to a variable or passed to a function, not one in a sentence or a unit file.
+"""
 
 STAYS_INSIDE = (
     r"\bamazonaws\.com\b|\s--(?:no-index|offline|pull[= ]never)\b"
     rf"|\s\.{{0,2}}/\S+\.(?:deb|rpm|whl)\b|\bclone{OPTIONS}(?:[./]|file:)"
 )
-"""AWS endpoints, which a closed network has, and what is told to use what is there."""
+"""Exceptions: AWS endpoints, which a closed network has, and commands that use local files."""
 
 LONGEST = 5000
-"""Characters of a line; one that is longer is data, and would take long to look through."""
+"""Maximum length of a line; longer ones are data, and slow to search."""
 
 
 def needs_internet(line: str) -> str | None:

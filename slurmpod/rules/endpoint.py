@@ -1,4 +1,4 @@
-"""Rules for the endpoint that serves a model: what SageMaker refuses late, or what costs."""
+"""Rules for the endpoint that serves a model: late refusals of SageMaker, and unexpected cost."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ TYPES = "https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_Productio
 
 ZONES_OF_AN_ENDPOINT = 2
 MOST_OF_THE_MEMORY_PERCENT = 90
-"""Ours: what is left holds the activations and the cache of one request of a model such as GPT-J,
-and the driver's own."""
+"""slurmpod's limit: the rest holds the driver, and the activations and the cache of one request of
+a model such as GPT-J.
+"""
 
 GIGABYTE = 10**9
 MONTHS = 12
@@ -161,15 +162,15 @@ def _two_zones(resolved: Resolved) -> Iterator[Finding]:
 def _image_is_near(resolved: Resolved) -> Iterator[Finding]:
     endpoint = resolved.endpoint
     if endpoint and endpoint.image.region != resolved.region:
-        message = f"the image lies in {endpoint.image.region}, not in {resolved.region}"
+        message = f"the image is in {endpoint.image.region}, not in {resolved.region}"
         yield Finding(_at(endpoint, "image"), message)
 
 
 @ENDPOINTS.rule(
     "END-008",
-    "Scaling has room above the fewest instances",
-    why="Application Auto Scaling moves between `instances` and `max_instances`: without a "
-    "difference nothing is scaled, and fewer than the fewest are refused.",
+    "Scaling has a range",
+    why="Application Auto Scaling moves between `instances` and `max_instances`: they must "
+    "differ, and a smaller maximum is refused.",
     fix="write a larger max_instances, or remove scaling",
     source=SCALING,
 )
@@ -183,21 +184,21 @@ def _scaling_has_room(resolved: Resolved) -> Iterator[Finding]:
 
 @ENDPOINTS.rule(
     "END-009",
-    "The last day is a day",
-    why="The tag is compared with the calendar.",
-    fix="write a day of the calendar, such as 2027-03-31",
+    "The last day is a valid date",
+    why="The tag is compared with the current date.",
+    fix="write a valid date, such as 2027-03-31",
     source="slurmpod/environment/services.py",
 )
 def _last_day_is_a_day(resolved: Resolved) -> Iterator[Finding]:
     endpoint = resolved.endpoint
     if endpoint and (day := endpoint.settings.delete_after) and not is_day(day):
-        yield Finding(_at(endpoint, "delete_after"), f"there is no day {day}")
+        yield Finding(_at(endpoint, "delete_after"), f"{day} is not a date")
 
 
 @ENDPOINTS.rule(
     "END-010",
     "A closed network isolates the container",
-    why="Without isolation the container may call whatever the network lets it reach: other "
+    why="Without isolation the container can call everything that the network allows: other "
     "programs there, and the buckets that the environment names.",
     fix="remove 'network_isolation: false'; suppress it if the container has to call something",
     source=IN_A_VPC,
@@ -207,13 +208,13 @@ def _last_day_is_a_day(resolved: Resolved) -> Iterator[Finding]:
 def _is_isolated(resolved: Resolved) -> Iterator[Finding]:
     endpoint = resolved.endpoint
     if endpoint and resolved.network.closed and not endpoint.settings.network_isolation:
-        message = "the container can reach what is in this closed network"
+        message = "the container can reach resources in this closed network"
         yield Finding(_at(endpoint, "network_isolation"), message)
 
 
 def is_day(text: str) -> bool:
-    """Return whether a text such as 2027-03-31 is a day of the calendar."""
-    import calendar  # few endpoints end on a day
+    """Return whether a text such as 2027-03-31 is a valid date."""
+    import calendar  # few endpoints have a last day
 
     year, month, day = map(int, text.split("-"))
     is_month = year > 0 and 1 <= month <= MONTHS

@@ -1,4 +1,4 @@
-"""Rules for a VPC that is there already: what has no effect in it, and what cannot be."""
+"""Rules for an existing VPC: settings without effect, and impossible ones."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ LISTS_OF_IDS = ("subnets", "security_group_ids", "route_table_ids")
 @EXISTING_NETWORK.rule(
     "EXN-001",
     "An existing VPC is used unchanged",
-    why="slurmpod changes nothing in a VPC that it did not make: blocks, subnets, zones, NAT "
-    "gateways and flow logs are those that it has. The key has no effect.",
+    why="slurmpod does not change a VPC that it did not create, including its blocks, subnets, "
+    "zones, NAT gateways and flow logs. The key has no effect.",
     fix="remove the key, or remove existing",
     source="slurmpod/environment/network.py",
 )
@@ -54,8 +54,8 @@ def _taken_as_it_is(resolved: Resolved) -> Iterator[Finding]:
 @EXISTING_NETWORK.rule(
     "EXN-002",
     "Each zone has one subnet at most",
-    why="Nodes and file systems are placed by their zone: with two subnets there it would be open "
-    "which one is meant.",
+    why="Nodes and file systems are placed by their zone: with two subnets in one it would be "
+    "ambiguous.",
     fix="keep the subnet with more free addresses",
     source="slurmpod/environment/network.py",
 )
@@ -77,7 +77,7 @@ def _one_subnet_per_zone(resolved: Resolved) -> Iterator[Finding]:
 def _subnet_in_the_zone(resolved: Resolved) -> Iterator[Finding]:
     network = resolved.environment.network
     if network.existing and network.zone not in {each.zone for each in network.existing.subnets}:
-        yield Finding(("network", "zone"), f"none of the subnets lies in {network.zone}")
+        yield Finding(("network", "zone"), f"none of the subnets is in {network.zone}")
 
 
 @EXISTING_NETWORK.rule(
@@ -102,11 +102,12 @@ def _ids_are_different(resolved: Resolved) -> Iterator[Finding]:
 
 @EXISTING_NETWORK.rule(
     "EXN-005",
-    "Interface endpoints in an existing VPC are made knowingly",
-    why="With private DNS the names of the services lead everyone in the VPC to the new endpoints, "
-    "which let only identities of this account through; and AWS refuses a second endpoint for a "
-    "service whose private names the VPC has already.",
-    fix="write 'has_endpoints: true' where the VPC has them; suppress it if they are to be made",
+    "Interface endpoints in an existing VPC are created on purpose",
+    why="With private DNS everyone in the VPC uses the new endpoints, which allow only "
+    "identities of this account; and AWS refuses a second endpoint for a service with the "
+    "same private names.",
+    fix="write 'has_endpoints: true' where the VPC has them; suppress it if slurmpod should "
+    "create them",
     source=INTERFACE_ENDPOINTS,
     severity=Severity.WARNING,
     reads=("monitoring", "network", "services"),
@@ -115,14 +116,14 @@ def _endpoints_are_made_knowingly(resolved: Resolved) -> Iterator[Finding]:
     network, count = resolved.environment.network, len(resolved.network.interface_endpoints)
     if network.existing and count:
         key = "closed" if network.closed else "interface_endpoints"
-        message = f"{count} interface endpoints will be made in {network.existing.vpc_id}"
+        message = f"{count} interface endpoints will be created in {network.existing.vpc_id}"
         yield Finding(("network", key), message, at_key=True)
 
 
 @EXISTING_NETWORK.rule(
     "EXN-006",
-    "Only closed networks state that they have endpoints",
-    why="In other networks no endpoints are made but those that interface_endpoints names: "
+    "Only closed networks have has_endpoints",
+    why="In other networks only endpoints that interface_endpoints names are created: "
     "has_endpoints has no effect.",
     fix="write 'closed: true', or remove has_endpoints",
     source="slurmpod/resolve/network.py",
@@ -148,7 +149,7 @@ def _closed_reaches_s3(resolved: Resolved) -> Iterator[Finding]:
     network = resolved.environment.network
     existing = network.existing
     if network.closed and existing and not (existing.route_table_ids or existing.has_endpoints):
-        yield Finding(EXISTING, "no way to S3 is named", at_key=True)
+        yield Finding(EXISTING, "there is no route to S3", at_key=True)
 
 
 @EXISTING_NETWORK.rule(
@@ -162,14 +163,14 @@ def _closed_reaches_s3(resolved: Resolved) -> Iterator[Finding]:
 def _one_s3_endpoint(resolved: Resolved) -> Iterator[Finding]:
     existing = resolved.network.existing
     if existing and existing.has_endpoints and existing.route_table_ids:
-        yield Finding((*EXISTING, "route_table_ids"), "S3 has an endpoint already", at_key=True)
+        yield Finding((*EXISTING, "route_table_ids"), "S3 already has an endpoint", at_key=True)
 
 
 @EXISTING_NETWORK.rule(
     "EXN-009",
     "Existing file systems are in the nodes' network",
     why="An existing file system is in an existing VPC. A new VPC has no route to it until you "
-    "connect the two, and nodes hang while they mount it.",
+    "connect the two, and nodes hang while mounting it.",
     fix="describe its VPC under network.existing; suppress it if you connect the two VPCs",
     source=LUSTRE_ACCESS,
     severity=Severity.WARNING,
@@ -178,17 +179,16 @@ def _one_s3_endpoint(resolved: Resolved) -> Iterator[Finding]:
 def _file_systems_are_reached(resolved: Resolved) -> Iterator[Finding]:
     if resolved.network.existing is None:
         for place in _existing_file_systems(resolved):
-            yield Finding(place, "the file system lies in another VPC than the nodes", at_key=True)
+            yield Finding(place, "the file system is in another VPC than the nodes", at_key=True)
 
 
 @EXISTING_NETWORK.rule(
     "EXN-010",
-    "Existing file systems let the nodes in",
-    why="The security group of a file system decides who mounts it. It cannot know the one that "
-    "slurmpod makes for the nodes: Lustre needs ports 988 and 1018 to 1023 between the two, NFS "
-    "2049.",
-    fix="write security_group_ids with a group that both have; suppress it if you let the new "
-    "group in",
+    "Existing file systems allow the nodes",
+    why="The security group of a file system decides who can mount it. It does not allow the "
+    "new group of the nodes: Lustre needs ports 988 and 1018 to 1023 between the two, NFS 2049.",
+    fix="write security_group_ids with a group that both have; suppress it if you allow the new "
+    "group",
     source=LUSTRE_ACCESS,
     severity=Severity.WARNING,
     reads=("network", "storage"),
@@ -207,21 +207,21 @@ def _existing_file_systems(resolved: Resolved) -> Iterator[YamlPath]:
 
 
 NETWORK = "@tcp"
-"""The network of all clients of FSx, which a network id ends with."""
+"""The network type of all clients of FSx, the end of a network id."""
 
 PART = re.compile(r"([0-9]{1,3})|\[([0-9]{1,3})-([0-9]{1,3})\]", re.ASCII)
 PARTS = 4
 LARGEST_PART = 255
 
 KEPT_AT_THE_START = 4
-"""The first addresses of a subnet are AWS's, and so is the last (VPC user guide, subnet sizes)."""
+"""AWS reserves the first addresses of a subnet, and the last (VPC user guide, subnet sizes)."""
 
 Addresses = tuple[range, ...]
-"""Addresses by the numbers that each part can have."""
+"""A set of addresses: the possible numbers of each part."""
 
 
 def addresses_of(network_id: str) -> Addresses | None:
-    """Return the addresses that a network id names; None where it is none."""
+    """Return the addresses of a network id; None if it is not one."""
     parts = network_id.removesuffix(NETWORK).split(".")
     numbers = tuple(found for part in parts if (found := _numbers(part)))
     is_complete = network_id.endswith(NETWORK) and len(numbers) == len(parts) == PARTS
@@ -238,21 +238,21 @@ def network_id_of(cidr: IPv4Network) -> str:
 
 
 def reach_every_node(named: Collection[Addresses], cidr: IPv4Network) -> bool:
-    """Return whether any address that a node can get in a subnet is among those `named`."""
+    """Return whether any address available to nodes in a subnet is `named`."""
     last_kept = cidr[min(KEPT_AT_THE_START, cidr.num_addresses) - 1]
     kept = (_between(cidr[0], last_kept), _between(cidr[-1], cidr[-1]))
     return _cover((*named, *kept), _between(cidr[0], cidr[-1]))
 
 
 def name_one_node(named: Collection[Addresses], cidr: IPv4Network) -> bool:
-    """Return whether a single address in a subnet is `named`: somebody knows a node there."""
+    """Return whether a single address in a subnet is `named`, which refers to a known node."""
     subnet = _between(cidr[0], cidr[-1])
     singles = [each for each in named if all(len(part) == 1 for part in each)]
     return any(_cover([subnet], single) for single in singles)
 
 
 def _numbers(part: str) -> range | None:
-    """Return the numbers of one part: at least one, and none that addresses lack."""
+    """Return the numbers of one part: at least one, all valid in addresses."""
     found = PART.fullmatch(part)
     if found is None:
         return None

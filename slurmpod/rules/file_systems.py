@@ -21,14 +21,14 @@ SCRATCH = ("storage", "scratch")
 
 
 class Mount(Value):
-    """A folder on which something is mounted; `section` is the place of what is mounted."""
+    """A mount point; `section` is the path of its file system or bucket."""
 
     section: YamlPath
     folder: str
 
     @property
     def path(self) -> YamlPath:
-        """The place of the folder's name."""
+        """The path of the mount path."""
         return (*self.section, "mount_path")
 
 
@@ -61,7 +61,7 @@ def all_file_systems(resolved: Resolved) -> tuple[ResolvedLustre | ResolvedOpenZ
 
 
 def all_mounts(resolved: Resolved) -> Iterator[Mount]:
-    """Return every folder on which something is mounted, in the order of the model."""
+    """Return all mount points, in the order of the model."""
     for file_system in all_file_systems(resolved):
         yield Mount(file_system.path, file_system.settings.mount_path)
     for index, mount in enumerate(resolved.s3_mounts):

@@ -1,4 +1,4 @@
-"""Rules that the loader and the rule runner report: these have ids, but no function here."""
+"""Rules that the loader and the rule runner report: they have ids, but no function here."""
 
 from slurmpod.problems import Severity
 from slurmpod.rules.registry import Area
@@ -12,8 +12,8 @@ SCHEMA = "environments/schema.json"
 FORM.reported_elsewhere(
     "ENV-001",
     "The file can be read and is plain YAML",
-    why="A file that cannot be read says nothing. Tags, duplicate keys, endless aliases and deep "
-    "nesting are refused, because they hide mistakes or mean something else to every reader.",
+    why="Tags, duplicate keys, endless aliases and deep nesting are refused, because they hide "
+    "mistakes or differ between YAML parsers.",
     fix="give the path of a UTF-8 file with one YAML document of mappings, lists and plain values",
     source=YAML,
 )
@@ -27,15 +27,15 @@ FORM.reported_elsewhere(
 FORM.reported_elsewhere(
     "ENV-003",
     "Every key is known",
-    why="A mistyped key would silently leave the default in force.",
+    why="A mistyped key would silently keep the default.",
     fix="correct or remove the key",
     source=SCHEMA,
 )
 FORM.reported_elsewhere(
     "ENV-004",
     "Every value has the right type and is within its limits",
-    why="Values are never converted: a number is no text, `yes` is not true. What AWS would refuse "
-    "after minutes of deployment is refused at once.",
+    why="Values are never converted: a number is not text, `yes` is not true. Values that AWS "
+    "would refuse after minutes of deployment are refused at once.",
     fix="write a value of the kind that the message names",
     source=SCHEMA,
 )
@@ -50,17 +50,17 @@ FORM.reported_elsewhere(
 FORM.reported_elsewhere(
     "ENV-006",
     "The base of an environment can be read",
-    why="What an environment takes over from the file that it `extends` is part of it. The path "
-    "begins at the folder of the file that says `extends`, so that it means the same everywhere.",
-    fix="correct the path, or the file that it leads to",
+    why="The settings of the file that an environment `extends` are part of it. The path is "
+    "relative to the folder of the extending file, so that it means the same everywhere.",
+    fix="correct the path, or the base",
     source="slurmpod/reading/extends.py",
 )
 FORM.reported_elsewhere(
     "ENV-007",
-    "Only what the base has is removed",
-    why="An entry with `remove: true` takes the entry of that name, or with that `rule`, out of a "
-    "list of the base. If there is none, something is mistyped or the base has changed: something "
-    "else is still there.",
+    "Only existing entries of the base are removed",
+    why="An entry with `remove: true` takes the entry of that name, or with that `rule`, out of "
+    "a list of the base. If the entry does not exist, its name is mistyped or the base has "
+    "changed, and another entry may remain.",
     fix="write the name of an entry of the base, or remove this one",
     source="slurmpod/reading/merge.py",
 )
@@ -75,23 +75,23 @@ FORM.reported_elsewhere(
 RUNNER.reported_elsewhere(
     "RUL-001",
     "Every rule completes",
-    why="A rule failed on this environment. That is a mistake in slurmpod, not in the file; the "
-    "other rules were still applied.",
+    why="A rule crashed on this environment. That is a bug in slurmpod, not a mistake in the "
+    "file; the other rules were applied.",
     fix="report it with the environment file",
     source="slurmpod/rules/check.py",
 )
 RUNNER.reported_elsewhere(
     "RUL-002",
     "Only warnings are accepted",
-    why="An entry below `suppress` accepts the warnings of one rule. Errors are what AWS or Slurm "
-    "refuses: no reason makes them go away.",
+    why="An entry below `suppress` accepts the warnings of one rule. AWS or Slurm refuses "
+    "errors, for whatever reason they are accepted.",
     fix="write the id of a rule that warns, as 'slurmpod explain' lists them",
     source="slurmpod/rules/suppressions.py",
 )
 RUNNER.reported_elsewhere(
     "RUL-003",
-    "Every accepted warning is still there",
-    why="An entry below `suppress` whose warning has gone would hide the next one without a word.",
+    "Every accepted warning still applies",
+    why="An entry below `suppress` without a warning would silently hide the next one.",
     fix="remove the entry",
     source="slurmpod/rules/suppressions.py",
     severity=Severity.WARNING,

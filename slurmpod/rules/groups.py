@@ -36,11 +36,11 @@ def all_types_known(resolved: Resolved) -> bool:
 
 
 def has_efa(group: ResolvedGroup) -> bool:
-    """Return whether nodes of the group can have EFA: any of its types can be what EC2 gives."""
+    """Return whether nodes of the group can have EFA: EC2 may provide any of its types."""
     return any(facts.efa_interfaces for facts in known_types(group))
 
 
 def may_have_efa(group: ResolvedGroup) -> bool:
-    """Tell the same of a group that also names types which the catalog does not know."""
+    """Return the same for a group with types that are missing from the catalog."""
     known = instance_types()
     return has_efa(group) or any(name not in known for name, _ in named_types(group))

@@ -19,7 +19,7 @@ ACCOUNTS_OF_USERS = Area("UAC", "Accounts of users", reads=("access", "slurm"))
 @ACCOUNTS_OF_USERS.rule(
     "UAC-001",
     "Every account of a user is defined",
-    why="Slurm refuses to put anybody into an account that is not there.",
+    why="Slurm refuses to add a user to an account that does not exist.",
     fix="define it under slurm.accounts, or name one that is there",
     source=SACCTMGR,
 )
@@ -53,7 +53,7 @@ def _default_account_is_usable(resolved: Resolved) -> Iterator[Finding]:
 @ACCOUNTS_OF_USERS.rule(
     "UAC-003",
     "Every QOS of a user is defined",
-    why="Slurm refuses to give anybody a QOS that is not there.",
+    why="Slurm refuses to give a user a QOS that does not exist.",
     fix="define it under slurm.qos, or name one that is there; 'normal' always is",
     source=QOS_GUIDE,
 )
@@ -137,7 +137,7 @@ def _homes_are_shared(resolved: Resolved) -> Iterator[Finding]:
 @HOMES.rule(
     "HOM-002",
     "Home directories are on no bucket",
-    why="A mounted bucket knows no owners and no permissions, and files in it cannot be changed.",
+    why="A mounted bucket has no owners and no permissions, and files in it cannot be changed.",
     fix="name a folder on an FSx file system",
     source=SEMANTICS,
 )
@@ -149,7 +149,7 @@ def _homes_are_on_no_bucket(resolved: Resolved) -> Iterator[Finding]:
 
 
 def _mount_of(resolved: Resolved, folder: str) -> Mount | None:
-    """Return what is mounted at a folder, or above it."""
+    """Return the mount at a folder, or above it."""
     around = [
         mount for mount in all_mounts(resolved) if f"{folder}/".startswith(f"{mount.folder}/")
     ]

@@ -45,7 +45,7 @@ IDENTITY.reported_elsewhere(
 
 @IDENTITY.rule(
     "IDN-002",
-    "The permissions boundary leaves room for what nodes do",
+    "The permissions boundary allows what nodes need",
     why="A role is allowed what both its policies and its boundary allow. Without these actions "
     "nodes cannot be created, are not set up, or cannot be reached.",
     fix="allow them in the boundary ('slurmpod permissions' prints all that nodes need), and renew "
@@ -62,7 +62,7 @@ def _boundary_leaves_room(resolved: Resolved) -> Iterator[Finding]:
 
 @IDENTITY.rule(
     "IDN-003",
-    "The permissions boundary leaves room for what deployments do",
+    "The permissions boundary allows what deployments need",
     why="All roles of an environment get the boundary, because it is required of everyone who may "
     "create roles. So do those of the functions that fill the bucket of lifecycle scripts, empty "
     "the VPC's default security group, set up logs and count nodes, that of Grafana, and those of "
@@ -206,9 +206,9 @@ def _policies_are_named_once(resolved: Resolved) -> Iterator[Finding]:
 @IDENTITY.rule(
     "IDN-010",
     "The database's password is for controllers only",
-    why="Whoever runs something on a node has what its role may do. With a role that controllers "
-    "share with other nodes, every job can read the password of the accounting database, and "
-    "change or delete all records with it.",
+    why="Anyone who runs something on a node has the permissions of its role. With a role that "
+    "controllers share with other nodes, every job can read the password of the accounting "
+    "database, and change or delete all records with it.",
     fix="write 'roles: per_role' under identity, or name another role for login and worker groups "
     "under identity.existing, or accept that users can do this",
     source=LEAST_PRIVILEGE,
@@ -226,9 +226,9 @@ def _jobs_have_no_password(resolved: Resolved) -> Iterator[Finding]:
 
 @IDENTITY.rule(
     "IDN-011",
-    "Users of nodes do not rule the account",
-    why="Whoever runs something on a node has what its role may do. These policies of AWS give "
-    "every user of the cluster far more than it needs.",
+    "Users of nodes have no wide permissions in the account",
+    why="Anyone who runs something on a node has the permissions of its role. These policies of "
+    "AWS give every user of the cluster far more than it needs.",
     fix="attach a policy that allows what jobs need, and no more",
     source=LEAST_PRIVILEGE,
     severity=Severity.WARNING,
@@ -248,8 +248,8 @@ def _nodes_rule_nothing(resolved: Resolved) -> Iterator[Finding]:
 @IDENTITY.rule(
     "IDN-012",
     "Roles of your own give users no more than the cluster needs",
-    why="Whoever runs something on a node has what its role may do: of the whole account, if its "
-    "policies say so.",
+    why="Anyone who runs something on a node has the permissions of its role: for the whole "
+    "account, if its policies say so.",
     fix="narrow the statement to what jobs need, or write a condition; suppress it if every user "
     "of the cluster may do this",
     source=LEAST_PRIVILEGE,

@@ -48,7 +48,7 @@ def _no_repetition(resolved: Resolved) -> Iterator[Finding]:
         for number, name in enumerate(group.settings.instance_types):
             if name in group.settings.instance_types[:number]:
                 place = (*group.path, "instance_types", number)
-                yield Finding(place, f"'{name}' stands above already")
+                yield Finding(place, f"'{name}' is listed already")
 
 
 @TYPES.rule(
@@ -185,8 +185,8 @@ def _images_have_one_architecture(resolved: Resolved) -> Iterator[Finding]:
     "Jobs reach the GPUs of a whole UltraServer",
     why="Within an UltraServer GPUs of different instances are joined by NVLink, for which "
     "NVIDIA's IMEX must know the nodes of a job; without it, jobs use EFA. HyperPod's image has "
-    "IMEX, and HyperPod describes each UltraServer to Slurm as a block (topology/block); slurmpod "
-    "tells IMEX no nodes, and whether HyperPod does is not known here.",
+    "IMEX, and HyperPod describes each UltraServer to Slurm as a block (topology/block); "
+    "slurmpod does not configure IMEX's nodes, and whether HyperPod does is not known.",
     fix="configure IMEX in your own prolog, ask for nodes of one UltraServer with "
     "`--exclusive=topo` or `--segment`, and accept the warning",
     source="https://docs.aws.amazon.com/pcs/latest/userguide/capacity-blocks-nvidia-imex.html",
@@ -217,7 +217,7 @@ def is_plausible(name: str) -> bool:
     """Return whether `ml.<family>.<size>` is composed like the types of EC2.
 
     That a known type has nearly this name decides nothing: the next generation, ml.p6, is one
-    letter from ml.p5. It is only told as a hint.
+    letter from ml.p5. It is only a hint.
     """
     _, family, size = name.split(".")
     found = SIZE.fullmatch(size)

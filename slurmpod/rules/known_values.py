@@ -1,4 +1,4 @@
-"""Rules for values that this version of slurmpod does not know, and AWS may have by now."""
+"""Rules for values that are unknown to this version of slurmpod, but may exist by now."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.rules.registry import Area, Finding
 
-NEW = Area("NEW", "What AWS has added since")
+NEW = Area("NEW", "Values that AWS has added since")
 
 FACTS = "slurmpod/data/facts.csv"
 
@@ -19,9 +19,9 @@ FACTS = "slurmpod/data/facts.csv"
 @NEW.rule(
     "NEW-001",
     "Every value is known",
-    why="AWS adds values to those that a setting can have. One that has their form and is not on "
-    "the list is passed on as it is: where AWS has it, all works, but nothing is checked that "
-    "follows from it. Where it is mistyped, AWS refuses it during the deployment.",
+    why="AWS adds values over time. An unknown value of the right form is passed on unchanged: "
+    "if AWS has it, it works, but slurmpod does not check its consequences. If it is "
+    "mistyped, AWS refuses it during the deployment.",
     fix="write a known value, or accept the warning where AWS has added this one",
     source=FACTS,
     severity=Severity.WARNING,
@@ -35,7 +35,7 @@ def _values_are_known(resolved: Resolved) -> Iterator[Finding]:
         of = known.fact
         message = f"'{value}' was not known (as of {of.when})"
         if str(value) in of.left_out:
-            message = f"AWS has '{value}', but slurmpod does not know what follows from it"
+            message = f"AWS has '{value}', but slurmpod does not know its consequences"
         guess = did_you_mean(str(value), of.values)
         fix = f"known are {', '.join(of.values)}; accept the warning where AWS has added it"
         yield Finding(path, message, f"{guess} {fix}".strip())

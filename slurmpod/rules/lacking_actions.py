@@ -1,4 +1,4 @@
-"""What policies of the user's own do not allow of what roles need, as rules tell it."""
+"""Permissions missing from the user's own policies, for the messages of rules."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from slurmpod.permissions import Grant, expected_scope, grants, node_roles
 from slurmpod.problems import first_of
 from slurmpod.resolve import Resolved
 
-if TYPE_CHECKING:  # it needs the evaluation of policies, which most environments do not
+if TYPE_CHECKING:  # it evaluates policies, which most environments do not need
     from slurmpod.permissions.sufficiency import Lack
 
 SHOWN = 3
 
 
 def needed_by_nodes(resolved: Resolved) -> Iterable[Grant]:
-    """Return what the roles of all nodes need, once where several need it."""
+    """Return the permissions that the roles of all nodes need, without duplicates."""
     return {
         (grant.sid, grant.target.resources): grant
         for roles in node_roles(resolved).values()
@@ -27,9 +27,9 @@ def needed_by_nodes(resolved: Resolved) -> Iterable[Grant]:
 def lacking_actions(
     needed: Iterable[Grant], files: Sequence[str], resolved: Resolved
 ) -> Iterator[str]:
-    """Yield in one message what policies do not allow, as one change of them mends it.
+    """Yield one message with all missing permissions, as one change of the policies fixes them.
 
-    Nothing is said where one cannot be read: another rule tells.
+    Yield nothing if a policy cannot be read, which another rule reports.
     """
     documents = resolved.policies
     if not files or any(file not in documents for file in files):
@@ -43,13 +43,13 @@ def lacking_actions(
 
 
 def _described(first: Lack, *others: Lack) -> str:
-    """Return what is lacking, and of the first why, and who needs it."""
+    """Return the missing permissions, with the reason and the caller of the first."""
     permission = first.grant.permission
-    message = f"{_action(first)} is lacking: {permission.needed_by} ({first.because})"
+    message = f"{_action(first)} is missing: {permission.needed_by} ({first.because})"
     if not others:
         return message
     named = first_of([_action(each) for each in others], SHOWN)
-    return f"{message}; {len(others)} more {'is' if len(others) == 1 else 'are'} lacking: {named}"
+    return f"{message}; {len(others)} more {'is' if len(others) == 1 else 'are'} missing: {named}"
 
 
 def _action(lack: Lack) -> str:

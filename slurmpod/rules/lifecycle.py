@@ -1,4 +1,4 @@
-"""Rules for the three lifecycle modes: what goes with each, and what would silently do nothing."""
+"""Rules for the three lifecycle modes: required settings, and settings without effect."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DATABASE = f"{GUIDE}sagemaker-hyperpod-external-accounting-db-slurm.html"
 MOUNTPOINT = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/mountpoint-installation.html"
 
 APPLIED_BY_SCRIPTS = ("partitions", "qos", "accounts", "fair_share", "settings")
-"""Parts of the `slurm` section for which HyperPod's API has no place."""
+"""Parts of the `slurm` section that HyperPod's API does not support."""
 
 
 def is_ours(resolved: Resolved) -> bool:
@@ -62,7 +62,7 @@ def _no_scripts_in_managed_mode(resolved: Resolved) -> Iterator[Finding]:
 @LIFECYCLE.rule(
     "LIF-002",
     "The entry script is named for scripts of your own only",
-    why="The scripts of slurmpod have one entry for each mode, and it is known.",
+    why="The scripts of slurmpod have one entry for each mode, with a fixed name.",
     fix="remove the key, or name the folder with your scripts in lifecycle.scripts",
     source=CONFIGURATION,
 )
@@ -88,7 +88,7 @@ def _keys_have_an_effect(resolved: Resolved) -> Iterator[Finding]:
     for key in READ_BY_SCRIPTS:
         if (is_managed or lifecycle.scripts) and key in lifecycle.model_fields_set:
             instead = "HyperPod sets nodes up by itself" if is_managed else "your own scripts run"
-            message = f"{instead}: nobody here reads this"
+            message = f"{instead}: this has no effect"
             yield Finding(("lifecycle", key), message, at_key=True)
     if is_managed and "bucket_on_delete" in lifecycle.model_fields_set:
         message = "in managed mode there is no bucket with scripts"
@@ -97,7 +97,7 @@ def _keys_have_an_effect(resolved: Resolved) -> Iterator[Finding]:
 
 @LIFECYCLE.rule(
     "LIF-004",
-    "In managed mode nothing is asked of Slurm that only scripts can do",
+    "In managed mode there are no Slurm settings that need scripts",
     why="The API describes node types and partitions by name. Limits, QOS, accounts, priorities "
     "and other parameters are written on the controller, by scripts.",
     fix="write 'mode: extended' under lifecycle, or remove the key",
@@ -109,7 +109,7 @@ def _managed_mode_applies_settings(resolved: Resolved) -> Iterator[Finding]:
         return
     for key in APPLIED_BY_SCRIPTS:
         if getattr(resolved.slurm, key):
-            yield Finding(("slurm", key), "nobody applies this in managed mode", at_key=True)
+            yield Finding(("slurm", key), "this is not applied in managed mode", at_key=True)
 
 
 @LIFECYCLE.rule(
@@ -123,7 +123,7 @@ def _managed_mode_applies_settings(resolved: Resolved) -> Iterator[Finding]:
 def _managed_mode_mounts_one(resolved: Resolved) -> Iterator[Finding]:
     if resolved.lifecycle.mode == "managed" and len(resolved.lustre) > 1:
         names = ", ".join(lustre.name for lustre in resolved.lustre[1:])
-        message = f"nobody mounts {names} in managed mode"
+        message = f"{names} would not be mounted in managed mode"
         yield Finding(("storage", "additional_lustre"), message, at_key=True)
 
 
@@ -139,7 +139,7 @@ def _managed_mode_mounts_one(resolved: Resolved) -> Iterator[Finding]:
 )
 def _accounting_is_always_on(resolved: Resolved) -> Iterator[Finding]:
     if is_configured_by_api(resolved) and not resolved.slurm.accounting:
-        message = "HyperPod keeps job records all the same"
+        message = "HyperPod keeps job records regardless"
         yield Finding(("slurm", "accounting"), message, at_key=True)
 
 
@@ -173,7 +173,7 @@ def _image_is_new(resolved: Resolved) -> Iterator[Finding]:
         return
     for group in resolved.groups:
         if group.settings.image_id:
-            message = f"nobody here knows the age of {group.settings.image_id}"
+            message = f"the age of {group.settings.image_id} is not known here"
             yield Finding((*group.path, "image_id"), message)
 
 

@@ -97,8 +97,8 @@ def _template(resolved: Resolved) -> Iterator[Finding]:
 def template_characters(resolved: Resolved) -> int:
     """Return about how long the cluster's template becomes; not less than it does.
 
-    References to other stacks are longer than their neutral stand-ins, and the request lies some
-    levels deep.
+    References to other stacks are longer than their neutral stand-ins, and the request is nested
+    some levels deep.
     """
     request = to_json(cluster_request(resolved, neutral_references(resolved)), indent=1)
     parts = record(resolved).values()

@@ -151,9 +151,9 @@ def _squash_exceptions(resolved: Resolved) -> Iterator[Finding]:
 @ACCESS.rule(
     "LAC-007",
     "Root squash exempts the controller",
-    why="The root folder of a new file system belongs to root. If root is mapped to nobody on the "
-    "controller, too, the lifecycle scripts can neither write to it nor create folders for users. "
-    "The controller's address in its subnet is unknown until it runs.",
+    why="The root folder of a new file system belongs to root. If root is mapped to another "
+    "user on the controller, too, the lifecycle scripts can neither write to it nor create "
+    "folders for users. The controller's address in its subnet is unknown until it runs.",
     fix="name the addresses of the controller's subnet in except_nids, such as "
     "10.0.[128-255].[0-255]@tcp",
     source=ROOT_SQUASH,
@@ -196,11 +196,11 @@ def _root_on_no_controller(
     ]
     fix = f"add {' and '.join(map(network_id_of, left))} to except_nids" if left else ""
     if not named:
-        message = "root is nobody on every node, and nobody can write to a new file system"
+        message = "root is squashed on every node, so no one can write to a new file system"
         yield at(each, "root_squash", message, fix, at_key=True)
     elif left:
         where = " and ".join(map(str, left))
-        message = f"root is nobody on nodes in {where}, where the controller gets its address"
+        message = f"root is squashed on nodes in {where}, where the controller gets its address"
         yield Finding((*each.path, "root_squash", "except_nids"), message, fix, at_key=True)
 
 

@@ -45,7 +45,7 @@ def _somebody_is_told(resolved: Resolved) -> Iterator[Finding]:
         subscribers = getattr(resolved.monitoring.notify, severity)
         if not (subscribers.emails or subscribers.https):
             place = ("monitoring", "notify", severity)
-            yield Finding(place, f"alarms go to the topic '{severity}', which nobody reads")
+            yield Finding(place, f"alarms go to the topic '{severity}', which has no subscribers")
 
 
 @MONITORING.rule(
@@ -114,7 +114,7 @@ def _there_are_file_systems(resolved: Resolved) -> Iterator[Finding]:
     "MON-006",
     "Nodes may be missing for as long as they take to be set up",
     why="A replaced node is missing until its scripts have ended, and each of their steps may take "
-    "lifecycle.step_timeout_seconds. An alarm that is faster than that cries wolf.",
+    "lifecycle.step_timeout_seconds. An alarm that is faster than that is a false alarm.",
     fix="raise missing_nodes_minutes, or lower lifecycle.step_timeout_seconds",
     source="slurmpod/environment/lifecycle.py",
     severity=Severity.WARNING,
@@ -215,7 +215,7 @@ def _closed_nodes_have_programs(resolved: Resolved) -> Iterator[Finding]:
 
 @METRICS.rule(
     "MET-002",
-    "Somebody starts what sends metrics",
+    "A metrics agent runs on the nodes",
     why="slurmpod's lifecycle scripts set up exporters and agents. In managed mode no scripts run, "
     "and scripts of your own are yours: the workspace would stay empty, and its alerts silent.",
     fix="write 'mode: extended' under lifecycle; with scripts of your own, send metrics to the "
@@ -229,7 +229,7 @@ def _somebody_sends(resolved: Resolved) -> Iterator[Finding]:
     if _asks_for_metrics(resolved) and not is_ours(resolved):
         managed = resolved.lifecycle.mode == "managed"
         who = "in managed mode no scripts run" if managed else "the scripts are your own"
-        yield Finding(PROMETHEUS, f"{who}, and nobody sends metrics", at_key=True)
+        yield Finding(PROMETHEUS, f"{who}, so no metrics are sent", at_key=True)
 
 
 @METRICS.rule(

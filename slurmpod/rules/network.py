@@ -79,7 +79,7 @@ def _private_subnets_are_inside(resolved: Resolved) -> Iterator[Finding]:
     known = [block for _, block in _blocks(resolved)]
     for subnet, cidr in _private_subnets(resolved):
         if known and not any(cidr.subnet_of(block) for block in known):
-            message = f"{cidr} does not lie inside the VPC, {', '.join(map(str, known))}"
+            message = f"{cidr} is not inside the VPC, {', '.join(map(str, known))}"
             yield Finding(subnet.path, message)
 
 
@@ -135,7 +135,7 @@ def _private_subnets_are_large_enough(resolved: Resolved) -> Iterator[Finding]:
 
 
 def _needs(resolved: Resolved, zone: str) -> Iterator[str]:
-    """Return who needs how many addresses in a zone."""
+    """Return the needed addresses in a zone by consumer."""
     for group in resolved.groups:
         total, each = group.count * group.addresses_per_node, group.addresses_per_node
         if group.zone == zone and total:
@@ -158,7 +158,7 @@ def _needs(resolved: Resolved, zone: str) -> Iterator[str]:
 
 
 def _larger(subnet: Subnet, cidr: IPv4Network, resolved: Resolved) -> str:
-    """Return what would suffice: a size of what decides about the subnet."""
+    """Return a fix: the sufficient size of the range that determines the subnet."""
     prefix = 32 - (subnet.addresses_needed + ADDRESSES_KEPT_BY_AWS - 1).bit_length()
     if prefix < LARGEST_VPC_PREFIX:
         return f"use fewer nodes: no subnet is larger than /{LARGEST_VPC_PREFIX}"
@@ -167,7 +167,7 @@ def _larger(subnet: Subnet, cidr: IPv4Network, resolved: Resolved) -> str:
     block = next(block for _, block in _blocks(resolved) if cidr.subnet_of(block))
     block_prefix = prefix - (cidr.prefixlen - block.prefixlen)
     if block_prefix < LARGEST_VPC_PREFIX:
-        return f"add a block of /{prefix} or larger to secondary_cidrs: nodes lie in these then"
+        return f"add a block of /{prefix} or larger to secondary_cidrs: nodes are then placed there"
     if subnet.path == SECONDARY:
         return f"choose secondary blocks of /{block_prefix} or larger"
     return f"choose a vpc_cidr of /{block_prefix} or larger: its upper half is the nodes' subnets"
@@ -197,7 +197,7 @@ def _private_subnets(resolved: Resolved) -> Iterator[tuple[Subnet, IPv4Network]]
 
 
 def _has_a_share(subnet: Subnet) -> bool:
-    """Return whether the range of a subnet is its share of a block, and stands nowhere itself."""
+    """Return whether a subnet's range is its default share of a block."""
     return subnet.path in {VPC, SECONDARY}
 
 
@@ -229,7 +229,7 @@ def _blocks_can_be_in_a_vpc(resolved: Resolved) -> Iterator[Finding]:
     for path, block in _blocks(resolved):
         for range_ in NEVER_IN_A_VPC:
             if block.subnet_of(range_):
-                yield Finding(path, f"a VPC cannot have {block}: it lies in {range_}")
+                yield Finding(path, f"a VPC cannot have {block}: it is in {range_}")
 
 
 @ADDRESS_BLOCKS.rule(
@@ -297,7 +297,7 @@ def _secondary_blocks_are_used(resolved: Resolved) -> Iterator[Finding]:
     subnets = [subnet.cidr for subnet in resolved.network.private if subnet.cidr]
     for index, block in enumerate(resolved.network.secondary_cidrs):
         if not any(cidr.overlaps(block) for cidr in subnets):
-            yield Finding((*SECONDARY, index), f"no subnet lies in {block}")
+            yield Finding((*SECONDARY, index), f"no subnet is in {block}")
 
 
 def _blocks(resolved: Resolved) -> Iterator[tuple[YamlPath, IPv4Network]]:

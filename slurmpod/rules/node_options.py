@@ -1,4 +1,4 @@
-"""Rules for what is asked of nodes beyond Slurm: scratch, SSH, hooks, packages."""
+"""Rules for node options beyond Slurm: scratch, SSH, hooks, packages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from slurmpod.rules.lifecycle import (
 from slurmpod.rules.people import has_people
 from slurmpod.rules.registry import LIFECYCLE_MODE, Area, Finding
 
-NODE_OPTIONS = Area("NOD", "What is asked of nodes", reads=("lifecycle",))
+NODE_OPTIONS = Area("NOD", "Node options", reads=("lifecycle",))
 
 ADOPT = "https://slurm.schedmd.com/pam_slurm_adopt.html"
 
@@ -30,7 +30,7 @@ NEEDS_JOB = ("access", "ssh_needs_job")
 
 
 def asked_of_nodes(resolved: Resolved) -> Iterator[YamlPath]:
-    """Yield the keys outside of `lifecycle` that only slurmpod's own scripts put into force."""
+    """Yield the keys outside `lifecycle` that only slurmpod's own scripts apply."""
     if resolved.environment.storage.scratch:
         yield SCRATCH
     if resolved.environment.checks:
@@ -42,7 +42,7 @@ def asked_of_nodes(resolved: Resolved) -> Iterator[YamlPath]:
 
 @NODE_OPTIONS.rule(
     "NOD-001",
-    "In managed mode nothing is asked of nodes that only scripts can do",
+    "In managed mode there are no node options that need scripts",
     why="HyperPod then sets up nodes without scripts, and its API has no field for this.",
     fix="write 'mode: extended' under lifecycle, or remove the key",
     source=SCRIPTS,
@@ -51,7 +51,7 @@ def asked_of_nodes(resolved: Resolved) -> Iterator[YamlPath]:
 def _managed_mode_does_it(resolved: Resolved) -> Iterator[Finding]:
     if resolved.lifecycle.mode == "managed":
         for path in asked_of_nodes(resolved):
-            yield Finding(path, "nobody does this in managed mode", at_key=True)
+            yield Finding(path, "this is not done in managed mode", at_key=True)
 
 
 @NODE_OPTIONS.rule(
@@ -86,12 +86,12 @@ def _keys_are_shared(resolved: Resolved) -> Iterator[Finding]:
     lustre = [each.settings for each in resolved.lustre]
     is_there = any(not each.existing and not each.root_squash for each in lustre)
     if not is_there and not new_openzfs(resolved):
-        yield Finding(BETWEEN_NODES, "nodes have no place in common to which root may write")
+        yield Finding(BETWEEN_NODES, "nodes share no folder that root may write to")
 
 
 @NODE_OPTIONS.rule(
     "NOD-004",
-    "There are users whom a job lets in",
+    "There are users to whom the restriction applies",
     why="The restriction applies to users: root and the image's own user can log in anywhere. "
     "Without other users it protects nothing.",
     fix="list people under access.users or name their directory, or remove the key",
@@ -102,7 +102,7 @@ def _keys_are_shared(resolved: Resolved) -> Iterator[Finding]:
 def _people_are_there(resolved: Resolved) -> Iterator[Finding]:
     is_wanted = resolved.environment.access.ssh_needs_job and is_ours(resolved)
     if is_wanted and not has_people(resolved):
-        yield Finding(NEEDS_JOB, "there is nobody but the image's user")
+        yield Finding(NEEDS_JOB, "there are no users except the image's")
 
 
 @NODE_OPTIONS.rule(
@@ -125,7 +125,7 @@ def _hooks_run_somewhere(resolved: Resolved) -> Iterator[Finding]:
 @NODE_OPTIONS.rule(
     "NOD-006",
     "Jobs resume in place where HyperPod replaces nodes",
-    why="What lets only people with a job in needs PrologFlags=Contain. With it Slurm starts no "
+    why="The restriction to users with a job needs PrologFlags=Contain. With it Slurm starts no "
     "step on a node that was replaced under a running job: `srun --auto-resume=1` cannot go on, "
     "and the job has to be requeued.",
     fix="remove 'ssh_needs_job: true', or submit jobs with --requeue and accept this warning",
@@ -141,7 +141,7 @@ def _jobs_resume(resolved: Resolved) -> Iterator[Finding]:
 
 @NODE_OPTIONS.rule(
     "NOD-007",
-    "Workers have the module that lets only people with a job in",
+    "Workers have the module that restricts login to users with a job",
     why="HyperPod's images are not known to have pam_slurm_adopt.so: public lifecycle scripts "
     "compile it from Slurm's source. A worker without it fails, because a missing restriction "
     "would go unnoticed.",
@@ -180,7 +180,7 @@ MODEL = "slurmpod/environment/lifecycle.py"
 ENROOT = "https://github.com/NVIDIA/enroot/blob/main/doc/installation.md"
 
 NEEDED_FOR_CONTAINERS = ("enroot", "pyxis")
-"""Without enroot_caps users build no images on nodes; containers run all the same."""
+"""Without enroot_caps users cannot build images on nodes; containers run nevertheless."""
 
 
 @ARTEFACTS.rule(

@@ -105,7 +105,7 @@ S3_MOUNTS = ("storage", "s3_mounts")
 
 @BUCKETS.rule(
     "BKT-001",
-    "The bucket can exist",
+    "The bucket's name is valid",
     why="S3 has rules for the names of buckets. Directory buckets and access points need other "
     "permissions than the nodes get.",
     fix="correct the name; it must be a general purpose bucket",
@@ -153,7 +153,7 @@ def _mounted_once(resolved: Resolved) -> Iterator[Finding]:
 
 @BUCKETS.rule(
     "BKT-004",
-    "Nodes do not write to the bucket of their own lifecycle scripts",
+    "Nodes do not write to the bucket with their lifecycle scripts",
     why="Its contents run as root on every new node: anyone who can write to the mount could "
     "become root everywhere.",
     fix="mount another bucket, or write 'read_only: true'",

@@ -1,7 +1,7 @@
 """Rules for a provisioning_parameters.json among the user's own scripts.
 
-HyperPod and the scripts take from it what each group is. It is deployed as it is, so it must say
-the same as the environment.
+HyperPod and the scripts read the groups' roles from it. It is deployed unchanged, so it must match
+the environment.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _mounts_no_stranger(resolved: Resolved) -> Iterator[Finding]:
 
 @PROVISIONING_FILE.rule(
     "PPF-006",
-    "In extended mode there is none",
+    "In extended mode there is no such file",
     why="The request says what each group is, and HyperPod refuses both: 'The LifeCycleConfig "
     "cannot include both a SLURM Orchestrator Config and a provisioning_parameters.json file'.",
     fix="remove the file, or write 'mode: customer'",
@@ -147,7 +147,7 @@ def _mounts_no_stranger(resolved: Resolved) -> Iterator[Finding]:
 )
 def _not_in_extended_mode(resolved: Resolved) -> Iterator[Finding]:
     if content_of_parameters(resolved) is not None and is_configured_by_api(resolved):
-        yield _finding("stands beside a configuration in the API")
+        yield _finding("conflicts with a configuration in the API")
 
 
 @PROVISIONING_FILE.rule(
@@ -228,7 +228,7 @@ Document = dict[str, Any]
 
 
 def content_of_parameters(resolved: Resolved) -> bytes | None:
-    """Return the file among the user's scripts, or None where there is none."""
+    """Return the file among the user's scripts, or None."""
     own = resolved.lifecycle.own_scripts
     return own.files.get(FILE_NAME) if own else None
 

@@ -46,7 +46,7 @@ ASSUMES_YES = (
 )
 PROMPTS = r"(?:^|\s)read\s+(?:-\S+\s+)*-[a-zA-Z]*p\b"
 ANSWERED = r"\byes\b[^|]*\||<<<|</dev/null"
-"""What gives the answer beforehand."""
+"""Options that answer in advance."""
 
 REBOOTS = (
     r"\s*(?:(?:then|do|else|exec|sudo|nohup)\s+|[({]\s*)*(?P<command>(?:/usr)?(?:/s?bin/)?"
@@ -191,7 +191,7 @@ def _groups_are_known(resolved: Resolved) -> Iterator[Finding]:
     for line in lines_of(own) if own else ():
         for name in dict.fromkeys(re.findall(USUAL_GROUP, line.text)):
             if name not in known:
-                yield Finding(FOLDER, f"{line} speaks of a group '{name}'; there is none")
+                yield Finding(FOLDER, f"{line} mentions a group '{name}', which does not exist")
 
 
 @OWN_SCRIPTS.rule(
@@ -213,8 +213,8 @@ def _keeps_credentials(resolved: Resolved) -> Iterator[Finding]:
 @OWN_SCRIPTS.rule(
     "OWN-010",
     "Scripts and hooks contain no secrets",
-    why="Everybody with access to the bucket or to a node can read the scripts, and versions of "
-    "them are kept.",
+    why="Everyone with access to the bucket or to a node can read the scripts, and old versions "
+    "are kept.",
     fix="put it into Secrets Manager, and let the script read it on the node",
     source="https://docs.aws.amazon.com/secretsmanager/latest/userguide/best-practices.html",
     severity=Severity.WARNING,
@@ -256,8 +256,8 @@ def _somebody_does_it(resolved: Resolved) -> Iterator[Finding]:
 @OWN_SCRIPTS.rule(
     "OWN-012",
     "No script or hook waits for an answer",
-    why="Nobody is at the terminal of a node that is set up, and there is none: what asks before "
-    "it installs gives up, and the script with it.",
+    why="There is no terminal during a node's setup: programs that prompt before they install "
+    "give up, and the script fails.",
     fix="add -y, or leave the question out",
     source=SCRIPTS,
     severity=Severity.WARNING,

@@ -22,11 +22,12 @@ DEBIAN_IDS = "https://www.debian.org/doc/debian-policy/ch-opersys.html#uid-and-g
 
 FIRST_ID = 1000
 RESERVED_IDS = range(60_000, 65_536)
-"""Ids below 1000 belong to the system; 60000 to 65535 are given out by Debian, by systemd, to
-nobody (65534), or mean an error (Debian policy, 9.2.2)."""
+"""Ids below 1000 belong to the system; 60000 to 65535 are allocated by Debian or systemd, to nobody
+(65534), or as an error value (Debian policy, 9.2.2).
+"""
 
 MADE_BY_SCRIPTS = ("groups", "users", "users_file", "directory", "home_directory")
-"""Keys of `access` that slurmpod's scripts put into force on nodes."""
+"""Keys of `access` that slurmpod's scripts apply on nodes."""
 
 PEOPLE.reported_elsewhere(
     RULE,
@@ -111,7 +112,7 @@ def _ids_of_people(resolved: Resolved) -> Iterator[Finding]:
 
 @PEOPLE.rule(
     "USR-007",
-    "Names and ids are not those of the image",
+    "Names and ids do not clash with those of the image",
     why=f"HyperPod's image has its own users and groups: {IMAGE_USER} with the id "
     f"{IMAGE_USER_ID}, slurm, munge, and those of Ubuntu.",
     fix="choose another one",
@@ -130,8 +131,8 @@ def _not_of_the_image(resolved: Resolved) -> Iterator[Finding]:
 @PEOPLE.rule(
     "USR-008",
     "Every group that is named is defined",
-    why="useradd refuses a group that is not there. Groups of the image, such as sudo or docker, "
-    "would make root of a user: that is what 'admin: true' says.",
+    why="useradd refuses a group that is not there. Groups of the image, such as sudo or "
+    "docker, would give a user root permissions; use 'admin: true' for that.",
     fix="define it under access.groups, or name one that is there",
     source=USERADD,
 )
@@ -157,7 +158,7 @@ def _groups_are_defined(resolved: Resolved) -> Iterator[Finding]:
 )
 def _somebody_makes_them(resolved: Resolved) -> Iterator[Finding]:
     if resolved.lifecycle.mode == "managed":
-        yield from _unmade(resolved, "nobody makes them in managed mode")
+        yield from _unmade(resolved, "they are not created in managed mode")
 
 
 @PEOPLE.rule(
@@ -175,7 +176,7 @@ def _own_scripts_make_their_own(resolved: Resolved) -> Iterator[Finding]:
 
 
 def has_people(resolved: Resolved) -> bool:
-    """Return whether anybody but the users of the image comes to the nodes."""
+    """Return whether there are users other than those of the image."""
     return bool(resolved.access.users or resolved.access.directory)
 
 
@@ -189,7 +190,7 @@ def at_user(
 
 
 class _Held(Value):
-    """A name or an id, who has it, and the key that says so."""
+    """A name or an id, its holder, and the key that sets it."""
 
     value: str | int
     holder: str
@@ -198,7 +199,7 @@ class _Held(Value):
 
     @property
     def is_listed(self) -> bool:
-        """Whether it is that of a group with an entry of its own, not of a user."""
+        """Whether it belongs to a group with a separate entry, not to a user."""
         return isinstance(self.by, KnownGroup)
 
     def finding(self, message: str) -> Finding:
@@ -221,7 +222,7 @@ def _user_ids(resolved: Resolved) -> Iterator[_Held]:
 
 
 def _group_names(resolved: Resolved) -> Iterator[_Held]:
-    """Yield the name of every group, then of the groups that users have of their own."""
+    """Yield the names of all groups, then of the users' own groups."""
     for listed in resolved.access.groups:
         name = listed.group.name
         yield _Held(name, f"the group '{name}'", listed, "name")
@@ -232,7 +233,7 @@ def _group_names(resolved: Resolved) -> Iterator[_Held]:
 
 
 def _group_ids(resolved: Resolved) -> Iterator[_Held]:
-    """Yield the id of every group, then of the groups that users have of their own."""
+    """Yield the ids of all groups, then of the users' own groups."""
     for listed in resolved.access.groups:
         yield _Held(listed.group.gid, f"the group '{listed.group.name}'", listed, "gid")
     for known in resolved.access.users:
@@ -242,7 +243,7 @@ def _group_ids(resolved: Resolved) -> Iterator[_Held]:
 
 
 def _taken(helds: Iterable[_Held]) -> Iterator[tuple[_Held, _Held]]:
-    """Yield what somebody holds already, and who was the first."""
+    """Yield duplicates, each with the first holder."""
     seen: dict[str | int, _Held] = {}
     for held in helds:
         first = seen.setdefault(held.value, held)
@@ -251,7 +252,7 @@ def _taken(helds: Iterable[_Held]) -> Iterator[tuple[_Held, _Held]]:
 
 
 def _whereabouts(first: _Held) -> str:
-    """Say where the first one is, when it is in another file."""
+    """Return the position of the first one, if it is in another file."""
     line = None if isinstance(first.by, KnownGroup) else first.by.line
     return f", first in {line.file}, line {line.line}" if line else ""
 

@@ -1,7 +1,6 @@
-"""Rules applied to settings that stand in no file, such as those of constructs in other CDK apps.
+"""Rules applied to settings outside a file, such as those of constructs in other CDK apps.
 
-An environment without mistakes stands in around them. What depends on more than the settings is not
-judged.
+A valid environment surrounds them. Rules that depend on other settings are not applied.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ NEEDLESS_SCRIPTS = "lifecycle: mode 'managed' has no scripts: remove them, or ch
 
 
 def mistakes_of_lustre(settings: Lustre, *, has_key: bool = False) -> tuple[str, ...]:
-    """Return in words what FSx for Lustre would refuse, each with what is allowed.
+    """Return the mistakes that FSx for Lustre would refuse, each with the allowed values.
 
     `has_key` says that there is a key of the user's, which the settings need not name.
     """
@@ -74,7 +73,7 @@ def mistakes_of_lustre(settings: Lustre, *, has_key: bool = False) -> tuple[str,
 
 
 def mistakes_of_openzfs(settings: OpenZfs) -> tuple[str, ...]:
-    """Return in words what FSx for OpenZFS would refuse, each with what is allowed."""
+    """Return the mistakes that FSx for OpenZFS would refuse, each with the allowed values."""
     if settings.existing:
         return (EXISTING,)
     areas = (STORAGE, MOUNTS, ZFS)
@@ -82,7 +81,7 @@ def mistakes_of_openzfs(settings: OpenZfs) -> tuple[str, ...]:
 
 
 def mistakes_of_cluster(cluster: ClusterProperties) -> tuple[str, ...]:
-    """Return in words what HyperPod would refuse, each with what is allowed."""
+    """Return the mistakes that HyperPod would refuse, each with the allowed values."""
     if cluster.mode == "managed" and cluster.lifecycle:
         return (NEEDLESS_SCRIPTS,)
     if cluster.mode != "managed" and not cluster.lifecycle:
@@ -103,7 +102,7 @@ def mistakes_of_cluster(cluster: ClusterProperties) -> tuple[str, ...]:
 
 
 def _settings(group: InstanceGroup) -> Group:
-    """Return what a group has, with its keys; where its subnet lies is not known."""
+    """Return the settings of a group, with its keys; the zone of its subnet is not known."""
     update: dict[str, str | None] = {"zone": None}
     if group.volume_key:
         update["volume_kms_key_arn"] = A_KEY

@@ -270,7 +270,7 @@ def _sizes_of_family(name: str) -> str:
 )
 def _somebody_tells_slurmdbd(resolved: Resolved) -> Iterator[Finding]:
     if resolved.slurm.rds and resolved.lifecycle.mode == "managed":
-        message = "nobody tells slurmdbd when RDS has changed the password"
+        message = "slurmdbd does not get a new password after RDS has changed it"
         yield Finding(SECTION, message, at_key=True)
 
 

@@ -70,7 +70,7 @@ def _region_is_possible(resolved: Resolved) -> Iterator[Finding]:
 )
 def _zones_lie_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     region = resolved.region
-    if not could_be_region(region):  # no zone lies there, and none is at fault
+    if not could_be_region(region):  # the Region is wrong, not the zones
         return
     for place, zone in _written_zones(resolved):
         home = region_of_zone(zone)
@@ -78,7 +78,7 @@ def _zones_lie_in_the_region(resolved: Resolved) -> Iterator[Finding]:
             whose = f" but in {home}" if is_zone_id(zone) else ""
             example = _same_zone_elsewhere(zone, region)
             fix = f"write a zone of the Region, such as {example}; it must have your capacity"
-            yield Finding(place, f"the zone '{zone}' does not lie in {region}{whose}", fix)
+            yield Finding(place, f"the zone '{zone}' is not in {region}{whose}", fix)
 
 
 def _written_zones(resolved: Resolved) -> Iterator[tuple[YamlPath, str]]:
@@ -173,7 +173,7 @@ def _zones_are_known(resolved: Resolved) -> Iterator[Finding]:
 
 
 def _zones_of_the_region(resolved: Resolved) -> Iterator[tuple[YamlPath, str]]:
-    """Yield the zones that lie in the Region, by their names; REG-002 has found the others."""
+    """Yield the zones of the Region by name; REG-002 reports the others."""
     for place, zone in _written_zones(resolved):
         if region_of_zone(zone) == resolved.region:
             yield place, zone

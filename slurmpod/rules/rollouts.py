@@ -1,4 +1,4 @@
-"""Rules for updates in batches, the alarms that turn them back, and provisioning."""
+"""Rules for updates in batches, the alarms that roll them back, and provisioning."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def _batches_are_smaller(resolved: Resolved) -> Iterator[Finding]:
 @ROLLOUTS.rule(
     "ROL-004",
     "Only alarms roll back an update",
-    why="HyperPod turns an update back when an alarm goes off: without alarms it never does, and "
-    "the sizes of those batches mean nothing.",
+    why="HyperPod rolls an update back when an alarm goes off: without alarms it never does, "
+    "and the sizes of those batches have no effect.",
     fix="name alarms in rollback_alarms, or remove the key",
     source=IMAGE_UPDATES,
     severity=Severity.WARNING,
@@ -80,7 +80,7 @@ def _rollback_has_alarms(resolved: Resolved) -> Iterator[Finding]:
     for _, path, rollout in _rollouts(resolved):
         for key in ("rollback_batch_count", "rollback_batch_percent"):
             if getattr(rollout, key) and not rollout.rollback_alarms:
-                yield Finding((*path, key), "no alarm turns the update back")
+                yield Finding((*path, key), "no alarm rolls the update back")
 
 
 @ROLLOUTS.rule(
@@ -94,7 +94,7 @@ def _rollback_has_alarms(resolved: Resolved) -> Iterator[Finding]:
 def _alarms_have_time(resolved: Resolved) -> Iterator[Finding]:
     for _, path, rollout in _rollouts(resolved):
         if rollout.rollback_alarms and not rollout.wait_seconds:
-            message = "nobody waits for the alarms"
+            message = "there is no waiting time for the alarms"
             yield Finding((*path, "rollback_alarms"), message, at_key=True)
 
 
@@ -111,7 +111,7 @@ def _alarms_differ(resolved: Resolved) -> Iterator[Finding]:
         for number, name in enumerate(rollout.rollback_alarms):
             if name in rollout.rollback_alarms[:number]:
                 place = (*path, "rollback_alarms", number)
-                yield Finding(place, f"'{name}' stands above already")
+                yield Finding(place, f"'{name}' is listed already")
 
 
 @ROLLOUTS.rule(

@@ -35,7 +35,7 @@ USERS_OF_THE_IMAGE = {"root", "ubuntu"}
 
 @SESSIONS.rule(
     "SES-001",
-    "Sessions run as a user whom the nodes have",
+    "Sessions run as an existing user",
     why="The Systems Manager agent ends a session at once when its user does not exist.",
     fix="write ubuntu, a user of this environment, or '${tag}'",
     source=RUN_AS,
@@ -48,26 +48,26 @@ def _run_as_is_known(resolved: Resolved) -> Iterator[Finding]:
     names = [known.user.name for known in resolved.access.users]
     if sessions.run_as not in {*names, *USERS_OF_THE_IMAGE}:
         guess = did_you_mean(sessions.run_as, sorted({*names, *USERS_OF_THE_IMAGE}))
-        yield Finding((*SECTION, "run_as"), f"nobody makes the user '{sessions.run_as}'", guess)
+        yield Finding((*SECTION, "run_as"), f"the user '{sessions.run_as}' is not created", guess)
 
 
 @SESSIONS.rule(
     "SES-002",
     "Sessions do not run as root",
-    why="Whoever may open one could do anything on the node and wipe out who it was. "
-    "Administrators become root with sudo, which is recorded.",
+    why="Anyone who may open one could do anything on the node and erase the traces. "
+    "Administrators become root with sudo, which is logged.",
     fix="write ubuntu, or '${tag}' for separate users",
     source=RUN_AS,
     severity=Severity.WARNING,
 )
 def _nobody_is_root(resolved: Resolved) -> Iterator[Finding]:
     if resolved.access.sessions and resolved.access.sessions.run_as == "root":
-        yield Finding((*SECTION, "run_as"), "everybody with a session is root")
+        yield Finding((*SECTION, "run_as"), "everyone with a session is root")
 
 
 @SESSIONS.rule(
     "SES-003",
-    "Tags name users whom the nodes have",
+    "Tags name existing users",
     why="With '${tag}' the caller's tag SSMSessionRunAs names the user on the node. The nodes have "
     "only the users of the image.",
     fix="list users below access, or name a directory",
@@ -86,14 +86,14 @@ def _tags_name_somebody(resolved: Resolved) -> Iterator[Finding]:
 @SESSIONS.rule(
     "SES-004",
     "Sessions are recorded",
-    why="Without records, nobody can find out later who did what on a node.",
+    why="Without records, it is impossible to find out later who did what on a node.",
     fix="write cloudwatch or s3, or accept it with the reason",
     source=RECORDS,
     severity=Severity.WARNING,
 )
 def _sessions_are_recorded(resolved: Resolved) -> Iterator[Finding]:
     if resolved.access.sessions and resolved.access.sessions.record == "none":
-        yield Finding((*SECTION, "record"), "what people do in sessions is not recorded")
+        yield Finding((*SECTION, "record"), "sessions are not recorded")
 
 
 @SESSIONS.rule(
@@ -112,8 +112,8 @@ def _no_end_of_nothing(resolved: Resolved) -> Iterator[Finding]:
 
 @SESSIONS.rule(
     "SES-008",
-    "Sessions may last longer than they may rest",
-    why="A session that ends before it could have rested for so long never ends for resting.",
+    "The maximum duration is longer than the idle timeout",
+    why="A session that ends before the idle timeout never reaches it.",
     fix="write a shorter idle_timeout_minutes, or a longer max_duration_minutes",
     source=DOCUMENT,
     severity=Severity.WARNING,
@@ -122,7 +122,7 @@ def _rest_is_shorter(resolved: Resolved) -> Iterator[Finding]:
     sessions = resolved.access.sessions
     longest = sessions.max_duration_minutes if sessions else None
     if sessions and longest and longest < sessions.idle_timeout_minutes:
-        message = f"sessions end after {longest} minutes, and may rest for "
+        message = f"sessions end after {longest} minutes, and may idle for "
         message += str(sessions.idle_timeout_minutes)
         yield Finding((*SECTION, "max_duration_minutes"), message)
 
@@ -150,7 +150,7 @@ CLUSTER_ID = "0" * 12
 
 @WHO.rule(
     "WHO-001",
-    "Users are let onto groups that are there",
+    "Users may log in to existing groups",
     why="The policy for users names the groups on which they may open sessions.",
     fix="write the name of an instance group",
     source=ACCESS_NODES,
@@ -195,16 +195,16 @@ def _groups_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
 
 @WHO.rule(
     "WHO-004",
-    "Where users may go is said with sessions",
+    "Users' groups are listed together with sessions",
     why="Without sessions there are no policies, and the list has no effect.",
-    fix="write 'sessions: {}' below access, or remove user_groups",
+    fix="write 'sessions: {}' under access, or remove user_groups",
     source="slurmpod/environment/access.py",
     severity=Severity.WARNING,
     reads=("access",),
 )
 def _user_groups_have_sessions(resolved: Resolved) -> Iterator[Finding]:
     if resolved.environment.access.user_groups and resolved.access.sessions is None:
-        yield Finding(USER_GROUPS, "no policy is made for users", at_key=True)
+        yield Finding(USER_GROUPS, "no policy is created for users", at_key=True)
 
 
 @WHO.rule(

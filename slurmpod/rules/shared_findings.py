@@ -10,15 +10,15 @@ from slurmpod.rules.registry import Finding
 
 
 class Named(Protocol):
-    """An entry with a name."""
+    """A named list entry."""
 
     @property
     def name(self) -> str:
-        """What tells it apart."""
+        """The name."""
 
 
 def listed_twice(entries: Iterable[Named], *path: str) -> Iterator[Finding]:
-    """Yield a finding for every entry of the list at `path` whose name stands above already."""
+    """Yield a finding for every entry of the list at `path` with the name of an earlier one."""
     seen: set[str] = set()
     for index, entry in enumerate(entries):
         if entry.name in seen:
@@ -28,7 +28,7 @@ def listed_twice(entries: Iterable[Named], *path: str) -> Iterator[Finding]:
 
 
 def values_listed_twice(values: Iterable[str | int], *path: str) -> Iterator[Finding]:
-    """Yield a finding for every value of the list at `path` that stands above already."""
+    """Yield a finding for every repeated value of the list at `path`."""
     seen: set[str | int] = set()
     for index, value in enumerate(values):
         if value in seen:

@@ -165,7 +165,7 @@ def _accounting_is_there(resolved: Resolved) -> Iterator[Finding]:
     "TOG-008",
     "Limits are enforced",
     why="slurmpod sets AccountingStorageEnforce where QOS, accounts or partitions have limits; "
-    "a value of your own that leaves limits out makes them mere words.",
+    "a value of your own without limits disables them.",
     fix="remove the parameter, or write associations,limits,qos (or safe, or all)",
     source=f"{SLURM_CONF}#OPT_AccountingStorageEnforce",
     severity=Severity.WARNING,

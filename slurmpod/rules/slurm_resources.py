@@ -58,7 +58,7 @@ def _nothing_is_zero(resolved: Resolved) -> Iterator[Finding]:
     for index, qos in enumerate(resolved.slurm.qos):
         for key in ("max_jobs_per_user", "max_submitted_jobs_per_user"):
             if getattr(qos, key) == 0:
-                yield Finding(("slurm", "qos", index, key), f"nobody could use '{qos.name}'")
+                yield Finding(("slurm", "qos", index, key), f"no job could use '{qos.name}'")
 
 
 @RESOURCES.rule(

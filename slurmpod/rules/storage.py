@@ -187,7 +187,7 @@ def _existing_ids_are_unique(resolved: Resolved) -> Iterator[Finding]:
 
 
 def _owner_of(folder: str) -> str | None:
-    """Return whose a folder is, if not the user's to mount something on."""
+    """Return the owner of a folder that must not be a mount point, or nothing."""
     names = folder.split("/")[1:]
     if names[0] in FOLDERS_OF_THE_SYSTEM or folder in SHARED_FOLDERS:
         return "the operating system"
@@ -197,7 +197,7 @@ def _owner_of(folder: str) -> str | None:
 
 
 def _step_gib(lustre: ResolvedLustre) -> int | None:
-    """Return the step of the capacity; None where there is none or another rule speaks."""
+    """Return the step of the capacity; None without one, or if another rule reports it."""
     if lustre.settings.storage_type is StorageType.SSD:
         return SSD_STEP_GIB
     if lustre.settings.deployment_type != "PERSISTENT_1":
@@ -280,13 +280,13 @@ def _mounts_lie_side_by_side(resolved: Resolved) -> Iterator[Finding]:
     for one, other in combinations(all_mounts(resolved), 2):
         inner, outer = sorted((one, other), key=lambda mount: len(mount.folder), reverse=True)
         if inner.folder.startswith(f"{outer.folder}/"):
-            message = f"{inner.folder} lies inside {outer.folder}, which is a mount too"
+            message = f"{inner.folder} is inside {outer.folder}, which is a mount too"
             yield Finding(inner.path, message)
 
 
 @MOUNTS.rule(
     "MNT-003",
-    "The buckets are mounted",
+    "Buckets can be mounted",
     why="In managed mode no script of the environment runs on nodes, and HyperPod itself mounts "
     "FSx file systems only.",
     fix="use lifecycle.mode extended or customer, or data_repositories of a Lustre file system",
@@ -295,7 +295,7 @@ def _mounts_lie_side_by_side(resolved: Resolved) -> Iterator[Finding]:
 )
 def _somebody_mounts_buckets(resolved: Resolved) -> Iterator[Finding]:
     if resolved.lifecycle.mode == "managed" and resolved.s3_mounts:
-        message = "nobody mounts buckets on nodes in managed mode"
+        message = "buckets are not mounted in managed mode"
         yield Finding(("storage", "s3_mounts"), message, at_key=True)
 
 

@@ -13,15 +13,15 @@ from slurmpod.rules.areas import all_rules, rule_by_id
 NOT_ACCEPTABLE = "RUL-002"
 ACCEPTS_NOTHING = "RUL-003"
 OF_PREFLIGHT = "PRE-"
-"""Ids of what only the account knows: `slurmpod preflight` judges whether they accept anything."""
+"""Prefix of checks of the account: `slurmpod preflight` checks whether entries for them apply."""
 
 
 def unsuppressed(
     problems: Iterable[Problem], suppressions: Sequence[Suppression], source: YamlSource
 ) -> Iterator[Problem]:
-    """Leave out the warnings that are accepted, and report what accepts nothing.
+    """Remove accepted warnings, and report entries that accept nothing.
 
-    Errors stay: what AWS refuses is refused whatever the reason.
+    Errors stay, because AWS refuses them for any reason.
     """
     accepted = {suppression.rule for suppression in suppressions}
     problems = list(problems)
@@ -52,5 +52,5 @@ def _judge(suppression: Suppression, where: Where, found: Set[str], file: str) -
         fix = f"correct what it finds ({rule.title[0].lower()}{rule.title[1:]}), and remove this"
         yield Problem(NOT_ACCEPTABLE, Severity.ERROR, where, message, fix)
     elif rule.id not in found and where.file == file:  # a base accepts for all who extend it
-        message = f"{rule.id} finds nothing here any more"
+        message = f"{rule.id} no longer finds anything here"
         yield Problem(ACCEPTS_NOTHING, Severity.WARNING, where, message, "remove the entry")

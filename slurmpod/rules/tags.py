@@ -78,7 +78,7 @@ def _case(resolved: Resolved) -> Iterator[Finding]:
 @TAGS.rule(
     "TAG-005",
     "Tags hold no token",
-    why="Everybody who may list resources or read bills sees tags, and AWS writes them into logs.",
+    why="Everyone who may list resources or read bills sees tags, and AWS writes them to logs.",
     fix="revoke the token: others may have read it by now; keep the new one in Secrets Manager",
     source=TAGGING,
     severity=Severity.WARNING,

@@ -27,7 +27,7 @@ KEYS = ("volume_kms_key_arn", "root_volume_kms_key_arn")
 @VOLUMES.rule(
     "VOL-001",
     "An additional volume with a key has a size",
-    why="The key is for the additional volume, and without a size there is none.",
+    why="The key is for the additional volume, which does not exist without a size.",
     fix="add volume_gib; the key of the root volume is root_volume_kms_key_arn",
     source=EBS_VOLUMES,
 )
@@ -162,8 +162,9 @@ GROUP_SPECIFICATION = f"{API}API_ClusterInstanceGroupSpecification.html"
 SCHEDULE = ("scheduled_update", "schedule")
 
 USUAL_PATCH_WINDOW_SECONDS = 86_400
-"""How long an automatic patch waits for idle nodes unless told otherwise, which CloudFormation
-cannot (IdleWaitWindowInSeconds of UpdateCluster)."""
+"""Time that an automatic patch waits for idle nodes by default; CloudFormation cannot change it
+(IdleWaitWindowInSeconds of UpdateCluster).
+"""
 
 
 @UPDATES.rule(

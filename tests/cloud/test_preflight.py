@@ -414,7 +414,7 @@ def test_a_notebook_has_a_quota_and_a_name(account: Account) -> None:
     none = knowing(facts, {QUOTAS: (Quota("sagemaker", "L-0", name, 0.0),)})
     found = rules(check(sound(text), none))
     assert set(found) == {"PRE-911", "PRE-912"}
-    assert "(InService) already" in found["PRE-912"]
+    assert "there is already a notebook instance" in found["PRE-912"]
 
 
 def _shut(account: Account, bucket: str) -> None:
@@ -469,7 +469,7 @@ def test_a_secret_without_a_value_is_there(account: Account) -> None:
     database = f"{{endpoint: db.example.com, secret_arn: '{empty}'}}"
     found = account.finds(f"{OWN}slurm: {{accounting_database: {database}}}\n", "secrets")
     assert set(found) == {"PRE-422"}
-    assert found["PRE-422"].endswith("it has nothing that is JSON")
+    assert found["PRE-422"].endswith("it has no JSON")
 
 
 def test_secrets_of_jobs_are_there_and_stay_closed(account: Account) -> None:
@@ -706,8 +706,8 @@ def test_what_is_closed_is_told(account: Account) -> None:
     problems = check(sound(text), knowing(account.facts(text), known))
     closed = [each.message for each in problems if each.rule == "PRE-006"]
     assert closed == [
-        f"s3:GetEncryptionConfiguration, s3:GetBucketPolicy is denied: {name} is not judged",
-        f"secretsmanager:GetSecretValue is denied: {secret} is not judged",
+        f"s3:GetEncryptionConfiguration, s3:GetBucketPolicy is denied: {name} is not checked",
+        f"secretsmanager:GetSecretValue is denied: {secret} is not checked",
     ]
 
 
@@ -730,7 +730,9 @@ def test_facts_are_saved_and_judged_later(
     _, second, _ = preflight("--facts", str(saved))
     assert first == second
     (tmp_path / "dev.yaml").write_text(OWN.replace("cluster:", MOUNT))
-    assert "nothing is known of a-bucket-of-ours [PRE-005]" in preflight("--facts", str(saved))[1]
+    assert (
+        "the facts do not cover a-bucket-of-ours [PRE-005]" in preflight("--facts", str(saved))[1]
+    )
     (tmp_path / "dev.yaml").write_text(OWN.replace("name: dev", "name: other"))
     assert "facts of dev in us-west-2, not of other" in preflight("--facts", str(saved))[2]
     saved.write_text('{"environment": "other"}')

@@ -215,14 +215,17 @@ def test_an_endpoint_whose_policy_keeps_nodes_from_their_scripts(network: Networ
     network.ec2.modify_vpc_endpoint(
         VpcEndpointId=endpoint, PolicyDocument=policy("arn:aws:s3:::ours/*")
     )
-    assert f"the policy of {endpoint} does not let sagemaker-dev-" in network.finds()["PRE-327"]
+    assert (
+        f"the policy of {endpoint} does not allow reading sagemaker-dev-"
+        in network.finds()["PRE-327"]
+    )
 
 
 @pytest.mark.parametrize(
     ("uri", "port", "why"),
     [
         ("ldaps://10.0.0.9", 636, f"{GROUP} has no outbound rule for tcp 636 to 10.0.0.9"),
-        ("ldaps://ldap.corp.io:1636", 1636, f"{GROUP} let no tcp 1636 out"),
+        ("ldaps://ldap.corp.io:1636", 1636, f"{GROUP} allow no outbound tcp 1636"),
     ],
 )
 def test_a_directory_behind_a_port_that_is_not_let_out(

@@ -1,6 +1,6 @@
-"""The subjects of preflight: each file has the facts about one, the questions for them, and checks.
+"""The subjects of preflight: each file has the facts, queries and checks of one.
 
-Questions only read. Checks are pure: they judge facts.
+Queries only read. Checks are pure functions of facts.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ MODULES = (
     "notebook",
     "endpoint",
 )
-"""In the order of the questions, in which pages and saved facts have them."""
+"""In the order of the queries, on pages and in saved facts."""
 
 QUESTIONS: tuple[Question[Any], ...] = tuple(
     question
     for module in MODULES
     for question in getattr(import_module(f"{__name__}.{module}"), "QUESTIONS", ())
 )
-"""All questions beside that for the caller, without whom none has an answer."""
+"""All queries except that for the caller, which the others depend on."""

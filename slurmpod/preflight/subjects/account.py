@@ -1,4 +1,4 @@
-"""Who asks, and whether the account has the Region."""
+"""The caller, and whether the account has the Region."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CREDENTIALS = "https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-fi
 
 
 def ask_caller(clients: AwsClients, _: Resolved | None = None) -> Caller:
-    """Return who the credentials belong to."""
+    """Return the owner of the credentials."""
     found = clients.sts.get_caller_identity()
     return Caller(found["Account"], found["Arn"])
 
@@ -38,7 +38,7 @@ REGION_STATUS = Question(
 @PREFLIGHT.rule(
     "PRE-003",
     "The credentials belong to the environment's account",
-    why="In another account everything else would be judged by the wrong facts.",
+    why="With another account all other checks would use the wrong facts.",
     fix="use credentials of the environment's account, or correct the account",
     source=CREDENTIALS,
 )
@@ -50,8 +50,7 @@ def _account_is_the_environments(resolved: Resolved, facts: Facts) -> Iterator[F
 @PREFLIGHT.rule(
     "PRE-004",
     "The account has the Region",
-    why="Accounts use newer Regions after they have enabled them; until then every request there "
-    "fails.",
+    why="Newer Regions must be enabled for an account; until then every request there fails.",
     fix="enable the Region (AWS Account Management, Regions), which takes minutes to hours",
     source=REGIONS,
 )

@@ -14,10 +14,10 @@ from slurmpod.rules.registry import Finding
 
 BOOTSTRAPPING = "https://docs.aws.amazon.com/cdk/v2/guide/bootstrapping-env.html"
 NEEDED_BOOTSTRAP = 6
-"""The version that templates of the CDK demand (rule CheckBootstrapVersion in each of them)."""
+"""The version that CDK templates require (rule CheckBootstrapVersion in each of them)."""
 
 QUALIFIER = "hnb659fds"
-"""The CDK's default name of a bootstrap; cdk.json chooses no other."""
+"""The CDK's default qualifier, which cdk.json does not change."""
 
 
 def _bootstrap(clients: AwsClients, _: Resolved) -> int:
@@ -36,7 +36,7 @@ BOOTSTRAP = Question(
 @PREFLIGHT.rule(
     "PRE-601",
     "The account is bootstrapped",
-    why="cdk deploy puts templates into a bucket of its bootstrap, and assumes roles of it.",
+    why="cdk deploy uploads templates to the bootstrap's bucket, and assumes its roles.",
     fix="npx cdk bootstrap aws://ACCOUNT/REGION, once for an account and Region",
     source=BOOTSTRAPPING,
 )

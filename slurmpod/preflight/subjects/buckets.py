@@ -1,4 +1,4 @@
-"""Buckets that are there already."""
+"""Existing buckets."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ LINKED = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/create-dra-linked-d
 
 @dataclass(frozen=True)
 class Bucket:
-    """A bucket; `is_open` tells whether the caller may look at it, `refused` which actions fail.
+    """A bucket; `is_open` is whether the caller may access it, `refused` the actions that fail.
 
-    `region` is empty where nobody told it, `kms_key` where objects are not encrypted with a key of
-    somebody's own. `policy` is None without one.
+    `region` is empty if unknown, `kms_key` if objects are not encrypted with a customer managed
+    key. `policy` is None without one.
     """
 
     is_open: bool
@@ -57,7 +57,7 @@ def _bucket(s3: Any, name: str) -> Bucket | None:
 
 
 def _key_of(s3: Any, bucket: str, refused: list[str]) -> str:
-    """Return the ARN of a key of somebody's own; empty for S3's keys, and where it is not told."""
+    """Return the ARN of a customer managed key; empty for S3's keys, and if unknown."""
     none = suppressed("ServerSideEncryptionConfigurationNotFoundError")
     with none, denied_into(refused, "s3:GetEncryptionConfiguration"):
         found = s3.get_bucket_encryption(Bucket=bucket)["ServerSideEncryptionConfiguration"]
@@ -84,9 +84,10 @@ BUCKETS = Question(
 
 @PREFLIGHT.rule(
     "PRE-401",
-    "Buckets are there",
-    why="Nodes mount and read buckets that somebody else made, and FSx links them.",
-    fix="correct the name, or make the bucket",
+    "Buckets exist",
+    why="Nodes mount and read existing buckets, and FSx links them; slurmpod does not create "
+    "these.",
+    fix="correct the name, or create the bucket",
     source=f"{S3_GUIDE}troubleshoot-403-errors.html",
 )
 def _buckets_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -99,8 +100,8 @@ def _buckets_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 @PREFLIGHT.rule(
     "PRE-402",
     "Buckets are open to this account",
-    why="A bucket at which even who asks here may not look belongs to another account, or its "
-    "policy closes it.",
+    why="A bucket that the caller cannot access belongs to another account, or its policy "
+    "denies access.",
     fix="allow this account in the bucket policy; suppress it if only nodes may use it",
     source=f"{S3_GUIDE}troubleshoot-403-errors.html",
     severity=Severity.WARNING,
@@ -109,14 +110,17 @@ def _buckets_are_open(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     for name, path in names.buckets(resolved).items():
         bucket = (facts[BUCKETS] or {}).get(name)
         if bucket and not bucket.is_open:
-            yield Finding(path, f"{name} is closed to {facts.caller.arn if facts.caller else 'us'}")
+            yield Finding(
+                path,
+                f"{name} denies access to {facts.caller.arn if facts.caller else 'the caller'}",
+            )
 
 
 @PREFLIGHT.rule(
     "PRE-403",
-    "Buckets lie in the environment's Region",
-    why="FSx links buckets of its own Region only; elsewhere every read costs a transfer between "
-    "Regions, and time. A gateway endpoint does not lead there.",
+    "Buckets are in the environment's Region",
+    why="FSx links only buckets of the same Region; from another Region every read costs time "
+    "and data transfer. A gateway endpoint does not reach it.",
     fix="use a bucket of this Region; suppress it if little is read",
     source=LINKED,
     severity=Severity.WARNING,
@@ -125,14 +129,14 @@ def _buckets_are_near(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     for name, path in names.buckets(resolved).items():
         bucket = (facts[BUCKETS] or {}).get(name)
         if bucket and bucket.region and bucket.region != resolved.region:
-            yield Finding(path, f"{name} lies in {bucket.region}")
+            yield Finding(path, f"{name} is in {bucket.region}")
 
 
 @PREFLIGHT.rule(
     "PRE-404",
     "Keys of buckets are named",
-    why="Who reads an object that is encrypted with a key of yours needs that key, too. Nodes get "
-    "the keys that the environment names.",
+    why="Reading an object that is encrypted with your key needs permission for that key, too. "
+    "Nodes get permissions for the keys that the environment names.",
     fix="write kms_key_arn beside the bucket, or model_data_kms_key_arn beside the model",
     source=f"{S3_GUIDE}UsingKMSEncryption.html",
     severity=Severity.WARNING,
@@ -146,11 +150,11 @@ def _keys_of_buckets_are_named(resolved: Resolved, facts: Facts) -> Iterator[Fin
 
 @PREFLIGHT.rule(
     "PRE-405",
-    "Policies of buckets do not shut nodes out",
-    why="A Deny in a bucket's policy holds whatever the role of a node, or of an endpoint, allows: "
-    "one for all who come from elsewhere than a certain VPC or organization, for example.",
+    "Bucket policies do not deny access to nodes",
+    why="A Deny in a bucket's policy overrides what the role of a node or an endpoint allows: "
+    "for example a Deny for all requests from outside a certain VPC or organization.",
     fix="except the environment's roles or VPC from the Deny; suppress it if the policy does so "
-    "by a name that is not known here",
+    "by a name that slurmpod does not know",
     source=f"{S3_GUIDE}example-bucket-policies.html",
     severity=Severity.WARNING,
 )
@@ -162,7 +166,7 @@ def _policies_let_nodes_in(resolved: Resolved, facts: Facts) -> Iterator[Finding
 
 
 def _used_by_nodes(resolved: Resolved) -> Iterator[tuple[str, str | None, YamlPath]]:
-    """Yield buckets that roles of ours read: name, the key that is named, the place."""
+    """Yield the buckets that slurmpod's roles read: name, named key, path."""
     for index, mount in enumerate(resolved.s3_mounts):
         yield mount.bucket, mount.kms_key_arn, ("storage", "s3_mounts", index, "bucket")
     for index, data in enumerate(resolved.identity.data_buckets):
@@ -173,7 +177,7 @@ def _used_by_nodes(resolved: Resolved) -> Iterator[tuple[str, str | None, YamlPa
 
 
 def _denies_nodes(policy: Document, bucket: str, resolved: Resolved) -> bool:
-    """Return whether a policy denies reads of a node's role, as far as it is known."""
+    """Return whether a policy denies reads to a node's role, as far as the role is known."""
     existing, network = resolved.identity.existing, resolved.network.existing
     root = f"arn:{resolved.aws_partition}:iam::{resolved.account}"
     role = existing.controller if existing else f"{root}:role/{resolved.name}-nodes"

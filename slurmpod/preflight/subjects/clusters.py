@@ -28,10 +28,10 @@ VOLUME_GB = "Maximum size of EBS volume in GB for a SageMaker HyperPod cluster i
 
 @dataclass(frozen=True)
 class ClusterUse:
-    """A HyperPod cluster of the Region, and how many instances of each type it asks for.
+    """A HyperPod cluster of the Region, and its requested instances of each type.
 
     Those of training plans are counted by plan, and not by type; `spot` are those of spot capacity,
-    of all types together. Facts that were saved before spot was told apart have none.
+    of all types together. Facts saved by earlier versions do not have it.
     """
 
     name: str
@@ -42,7 +42,7 @@ class ClusterUse:
 
     @property
     def total(self) -> int:
-        """How many instances it asks for, whatever their capacity."""
+        """Number of requested instances, of any capacity type."""
         return sum(self.instances.values()) + sum(self.of_plans.values()) + self.spot
 
 
@@ -81,8 +81,9 @@ CLUSTERS = Question(
 @PREFLIGHT.rule(
     "PRE-101",
     "Quotas allow the instances of each type",
-    why="HyperPod starts no more instances of a type than its quota for cluster usage, which is 0 "
-    "in new accounts for most accelerated types. The cluster fails after everything else was made.",
+    why="HyperPod starts no more instances of a type than its quota for cluster usage, which is "
+    "0 in new accounts for most accelerated types. The cluster fails after everything else "
+    "was created.",
     fix=INCREASE,
     source=HYPERPOD_QUOTAS,
 )
@@ -145,8 +146,8 @@ def _volumes(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 @PREFLIGHT.rule(
     "PRE-110",
     "Quotas allow the spot instances",
-    why="Spot instances have quotas of their own, of which AWS documents no name. So slurmpod "
-    "judges none; it shows those of the account that seem to be meant.",
+    why="Spot instances have separate quotas, whose names AWS does not document. So slurmpod "
+    "does not check them; it shows the account's quotas that seem to apply.",
     fix="look for the type and 'spot' among the quotas of Amazon SageMaker in Service Quotas",
     source=SPOT,
     severity=Severity.NOTE,

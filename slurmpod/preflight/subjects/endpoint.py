@@ -29,9 +29,9 @@ MANIFESTS = (
 
 @dataclass(frozen=True)
 class EndpointFacts:
-    """An endpoint of the environment's name, and what one needs: None is what is closed.
+    """An endpoint with the environment's name, and its model and image: None without access.
 
-    `status` is empty where there is no such endpoint.
+    `status` is empty if there is no such endpoint.
     """
 
     status: str
@@ -57,7 +57,7 @@ def _status(clients: AwsClients, name: str) -> str:
 
 
 def _has_model(clients: AwsClients, endpoint: ResolvedEndpoint) -> bool | None:
-    """Return whether the archive, or a file of the folder, is there; None where that is closed."""
+    """Return whether the archive, or a file in the folder, exists; None without access."""
     bucket, key = endpoint.model_bucket, endpoint.model_key
     with suppressed(*DENIALS):
         with suppressed("404", "NoSuchBucket", "NoSuchKey"):
@@ -71,7 +71,7 @@ def _has_model(clients: AwsClients, endpoint: ResolvedEndpoint) -> bool | None:
 
 
 def _has_image(clients: AwsClients, image: EcrImage) -> bool | None:
-    """Return whether ECR has the image, of whatever account; None where that is closed."""
+    """Return whether ECR has the image, in any account; None without access."""
     name = "imageDigest" if image.version.startswith("sha256:") else "imageTag"
     with suppressed(*DENIALS):
         with suppressed("RepositoryNotFoundException"):
@@ -118,8 +118,8 @@ def _instances_of_the_endpoint(resolved: Resolved, facts: Facts) -> Iterator[Fin
 @PREFLIGHT.rule(
     "PRE-902",
     "The name of the endpoint is free",
-    why="An account has an endpoint of a name once in a Region.",
-    fix="choose another name for the environment, or delete what has it",
+    why="Names of endpoints are unique in an account and Region.",
+    fix="choose another name for the environment, or delete the endpoint",
     source="https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_CreateEndpoint.html",
 )
 def _name_is_free(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -134,9 +134,9 @@ def _name_is_free(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 
 @PREFLIGHT.rule(
     "PRE-903",
-    "The model is there",
+    "The model exists",
     why="Instances download it when they start. Without it the endpoint fails after everything "
-    "else was made.",
+    "else was created.",
     fix="correct services.endpoint.model_data, or upload the model",
     source=MODEL_FILES,
 )
@@ -150,8 +150,8 @@ def _model_is_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 
 @PREFLIGHT.rule(
     "PRE-904",
-    "The image is there",
-    why="Instances pull it when they start. The tag, or the whole repository, may be of another "
+    "The image exists",
+    why="Instances pull it when they start. The tag, or the whole repository, may be in another "
     "Region or account.",
     fix="correct services.endpoint.image (aws ecr describe-images), or push the image",
     source=OWN_CONTAINERS,
@@ -165,11 +165,11 @@ def _image_is_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 
 @PREFLIGHT.rule(
     "PRE-905",
-    "Who asks may look at model and image",
-    why="What is closed to who asks is not judged: the role of the endpoint may read both, where "
-    "the policies of bucket and repository let it.",
-    fix="allow s3:GetObject, s3:ListBucket and ecr:BatchGetImage to who runs preflight; accept it "
-    "where they are closed on purpose",
+    "The caller may read model and image",
+    why="Without access they are not checked: the endpoint's role may read both if the policies "
+    "of bucket and repository allow it.",
+    fix="allow s3:GetObject, s3:ListBucket and ecr:BatchGetImage to the caller of preflight; "
+    "accept it if access is denied on purpose",
     source="docs/permissions.md",
     severity=Severity.WARNING,
 )
@@ -180,14 +180,13 @@ def _model_and_image_are_open(resolved: Resolved, facts: Facts) -> Iterator[Find
     for key, is_there in (("model_data", found.has_model), ("image", found.has_image)):
         if is_there is None:
             who = facts.caller.arn if facts.caller else "us"
-            yield Finding((*endpoint.path, key), f"it is closed to {who}")
+            yield Finding((*endpoint.path, key), f"{who} has no access")
 
 
 @PREFLIGHT.rule(
     "PRE-906",
     "The endpoint is still wanted",
-    why="An endpoint costs until its stack is destroyed, also after the day until which it was "
-    "wanted.",
+    why="An endpoint is billed until its stack is destroyed, also after its last day.",
     fix="destroy it (slurmpod destroy FILE --only endpoint) and remove services.endpoint, or write "
     "a later day",
     source="docs/services.md",

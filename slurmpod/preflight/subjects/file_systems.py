@@ -1,4 +1,4 @@
-"""FSx file systems: their quotas, and those that are there already."""
+"""FSx file systems: their quotas, and existing ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OPENZFS_QUOTAS = ("L-59D0763F", "L-88479C21")
 
 @dataclass(frozen=True)
 class FileSystem:
-    """An FSx file system; `mount_name` and `deployment_type` are empty where it has none."""
+    """An FSx file system; `mount_name` and `deployment_type` are empty if it has none."""
 
     id: str
     type: str
@@ -68,8 +68,8 @@ FILE_SYSTEMS = Question(
 @PREFLIGHT.rule(
     "PRE-106",
     "Quotas allow the file systems",
-    why="FSx counts file systems and their capacity by type; a file system beyond the quota fails "
-    "when the stack is half made.",
+    why="FSx counts file systems and their capacity by type; a file system beyond the quota "
+    "fails in the middle of the deployment.",
     fix=INCREASE,
     source=FSX_QUOTAS,
 )
@@ -103,9 +103,9 @@ def _codes(kind: str, deployment_type: str) -> tuple[str, str]:
 
 @PREFLIGHT.rule(
     "PRE-309",
-    "Existing file systems are there",
-    why="Nodes hang while they mount a file system that is not there, not available, or lies in a "
-    "VPC to which nothing leads.",
+    "Existing file systems are available",
+    why="Nodes hang while they mount a file system that does not exist, is not available, or is "
+    "in an unconnected VPC.",
     fix="correct the id and the mount name (aws fsx describe-file-systems)",
     source="https://docs.aws.amazon.com/fsx/latest/LustreGuide/mount-troubleshooting.html",
 )
@@ -138,7 +138,7 @@ def _unfit(
     if found.mount_name != mount_name:
         yield Finding((*path, "mount_name"), f"{found.id} has the mount name {found.mount_name}")
     if network and found.vpc_id != network.vpc_id:
-        yield Finding((*path, "id"), f"{found.id} lies in {found.vpc_id}, not in {network.vpc_id}")
+        yield Finding((*path, "id"), f"{found.id} is in {found.vpc_id}, not in {network.vpc_id}")
 
 
 QUESTIONS = (FILE_SYSTEMS,)

@@ -1,4 +1,4 @@
-"""Whether the names that an account has once are free: of the cluster and the database server."""
+"""Availability of names that are unique in an account: of the cluster and the database server."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from slurmpod.rules.registry import Finding
 @PREFLIGHT.rule(
     "PRE-603",
     "The names are free",
-    why="Clusters and database servers have names that an account has once in a Region.",
-    fix="choose another name, or delete what has it",
+    why="Names of clusters and database servers are unique in an account and Region.",
+    fix="choose another name, or delete the resource",
     source="https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_CreateCluster.html",
 )
 def _names_are_free(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -32,4 +32,4 @@ def _names_are_free(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     new = resolved.database.new if resolved.database else None
     taken = new and new.identifier in (facts[DATABASES] or ())
     if new and taken and will_be_made(facts, resolved.stacks.database):
-        yield Finding(("name",), f"there is a server of RDS {new.identifier} already")
+        yield Finding(("name",), f"there is already an RDS server {new.identifier}")

@@ -1,4 +1,4 @@
-"""Who deploys, and roles and policies that are there already."""
+"""The deploying identity, and existing roles and policies."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ IDENTITY = Question(
 
 
 def _assumable(clients: AwsClients, resolved: Resolved) -> dict[str, bool] | None:
-    """Return whether IAM lets who asks assume the roles; None where it cannot say it."""
+    """Return whether the caller may assume the roles; None if IAM cannot tell."""
     prefix = f"arn:{resolved.aws_partition}:iam::{resolved.account}:role/cdk-{QUALIFIER}"
     place = f"{resolved.account}-{resolved.region}"
     roles = [f"{prefix}-{kind}-role-{place}" for kind in ASSUMED]
-    with suppressed("NoSuchEntity", "InvalidInput"):  # who is neither user nor role, such as root
+    with suppressed("NoSuchEntity", "InvalidInput"):  # neither a user nor a role, such as root
         source = _policy_source(clients, ask_caller(clients).arn)
         found = clients.iam.simulate_principal_policy(
             PolicySourceArn=source, ActionNames=["sts:AssumeRole"], ResourceArns=roles
@@ -74,7 +74,7 @@ def _assumable(clients: AwsClients, resolved: Resolved) -> dict[str, bool] | Non
 
 
 def _policy_source(clients: AwsClients, caller_arn: str) -> str:
-    """Return the ARN of a session's role; a user is its own."""
+    """Return the ARN of a session's role; for a user, its own ARN."""
     kind, _, name = caller_arn.rpartition(":")[2].partition("/")
     if kind != "assumed-role":
         return caller_arn
@@ -83,7 +83,7 @@ def _policy_source(clients: AwsClients, caller_arn: str) -> str:
 
 ASSUMABLE = Question(
     "assumable",
-    "who may deploy",
+    "permission to deploy",
     ("iam:GetRole", "iam:SimulatePrincipalPolicy"),
     ("iam", "sts"),
     _assumable,
@@ -92,9 +92,9 @@ ASSUMABLE = Question(
 
 @PREFLIGHT.rule(
     "PRE-701",
-    "Who asks may deploy",
+    "The caller may deploy",
     why="cdk deploy assumes roles of the bootstrap, which do everything else. IAM's policy "
-    "simulator says whether the policies of who asks let it.",
+    "simulator evaluates the policies of the caller.",
     fix="allow sts:AssumeRole on the roles of the bootstrap (cdk-*-role-ACCOUNT-REGION)",
     source=BOOTSTRAP_ROLES,
 )
@@ -107,9 +107,9 @@ def _caller_may_deploy(_: Resolved, facts: Facts) -> Iterator[Finding]:
 
 @PREFLIGHT.rule(
     "PRE-702",
-    "Existing roles and boundaries let nodes do what they must",
-    why="What a role, or the boundary on it, does not allow fails on the nodes, after everything "
-    "was made.",
+    "Existing roles and boundaries allow what nodes need",
+    why="Actions that a role or its boundary does not allow fail on the nodes, after everything "
+    "was created.",
     fix="slurmpod permissions FILE --check shows every action with its reason",
     source=NODES,
 )
@@ -138,9 +138,9 @@ def _place(resolved: Resolved, arn: str) -> YamlPath:
 
 @PREFLIGHT.rule(
     "PRE-703",
-    "Further policies are there",
-    why="A role with a policy that does not exist is not made.",
-    fix="correct the ARN, or make the policy",
+    "Additional policies exist",
+    why="Creating a role with a missing policy fails.",
+    fix="correct the ARN, or create the policy",
     source=NODES,
 )
 def _policies_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -154,8 +154,8 @@ def _policies_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 @PREFLIGHT.rule(
     "PRE-704",
     "Users of nodes get no more than the cluster needs",
-    why="Whoever runs something on a node has what its role may do: of the whole account, if a "
-    "policy says so.",
+    why="Anyone who runs something on a node has the permissions of its role: for the whole "
+    "account, if a policy says so.",
     fix="narrow the statement to what jobs need, or write a condition; suppress it if every user "
     "of the cluster may do this",
     source=LEAST_PRIVILEGE,
@@ -175,7 +175,7 @@ def _users_get_no_more(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     bounds = _documents(identity, boundary.policy_arn if boundary else None)
     for index, arn in enumerate(resolved.identity.policy_arns):
         if arn.rpartition("/")[2] in OF_AWS:
-            continue  # a rule tells
+            continue  # reported by a rule
         for power in powers_of(_documents(identity, arn), resolved, bounds=bounds):
             message = f"with it every user of a node can {power.what} ({power.action})"
             yield Finding(("identity", "policy_arns", index), message)

@@ -24,7 +24,7 @@ OLD_DAYS = 180
 
 @dataclass(frozen=True)
 class Image:
-    """A machine image; `architecture` is empty where it is not told."""
+    """A machine image; `architecture` is empty if unknown."""
 
     state: str
     architecture: str
@@ -57,8 +57,8 @@ IMAGES = Question(
 
 @PREFLIGHT.rule(
     "PRE-501",
-    "Images are there",
-    why="AMIs are regional, and visible only to accounts that they are shared with.",
+    "Images exist",
+    why="AMIs are regional, and visible only to their account and those that they are shared with.",
     fix="copy the image into the Region, or share it with the account",
     source=OWN_IMAGES,
 )
@@ -93,7 +93,7 @@ def _architecture_fits(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 @PREFLIGHT.rule(
     "PRE-503",
     "Images are fresh",
-    why="Old images have drivers and libraries with known faults, and HyperPod's agents change.",
+    why="Old images have drivers and libraries with known faults, and HyperPod's agents evolve.",
     fix="rebuild the image from HyperPod's latest; suppress it if it is pinned on purpose",
     source=OWN_IMAGES,
     severity=Severity.WARNING,

@@ -1,4 +1,4 @@
-"""KMS keys that are there already."""
+"""Existing KMS keys."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALLOWING_ALL = {
 
 @dataclass(frozen=True)
 class Key:
-    """A KMS key: its state, and its policy where the caller may read it."""
+    """A KMS key: its state, and its policy if the caller may read it."""
 
     state: str
     policy: Document | None
@@ -61,8 +61,8 @@ KEYS = Question(
 @PREFLIGHT.rule(
     "PRE-411",
     "Keys can be used",
-    why="With a key that is missing, disabled or about to be deleted nothing is encrypted: "
-    "volumes, file systems and logs that name it fail.",
+    why="A key that is missing, disabled or scheduled for deletion cannot encrypt: volumes, "
+    "file systems and logs that name it fail.",
     fix="correct the ARN, or enable the key",
     source=f"{KMS_GUIDE}key-state.html",
 )
@@ -78,9 +78,9 @@ def _keys_can_be_used(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 
 @PREFLIGHT.rule(
     "PRE-412",
-    "Policies of keys let the account's roles in",
-    why="A key obeys its own policy first: roles can use it only if that lets the account "
-    "decide, or names them.",
+    "Key policies allow the account's roles",
+    why="A key's policy comes first: roles can use the key only if it delegates to the account, "
+    "or names them.",
     fix="allow kms:* to the account's root in the key policy; suppress it if it names the roles",
     source=f"{KMS_GUIDE}key-policy-default.html",
     severity=Severity.WARNING,
@@ -97,14 +97,14 @@ def _keys_let_the_account_in(resolved: Resolved, facts: Facts) -> Iterator[Findi
                 key.policy, arn, Principal(arn=role, role_arn=role), resolved, everything
             )
         ):
-            yield Finding(path, f"the key's policy does not let account {resolved.account} decide")
+            yield Finding(path, f"the key's policy does not delegate to account {resolved.account}")
 
 
 @PREFLIGHT.rule(
     "PRE-413",
-    "Policies of keys let CloudWatch Logs in",
-    why="CloudWatch Logs encrypts with its own name and not with a role's; a log group whose key "
-    "does not let it in is refused.",
+    "Key policies allow CloudWatch Logs",
+    why="CloudWatch Logs encrypts as a service and not with a role; a log group is refused if "
+    "its key does not allow the service.",
     fix="allow logs.<region>.amazonaws.com kms:Encrypt*, Decrypt*, ReEncrypt*, GenerateDataKey* "
     "and Describe* in the key policy",
     source="https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html",
@@ -114,7 +114,7 @@ def _keys_let_logs_in(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     for arn, path in _keys_of_logs(resolved):
         key = (facts[KEYS] or {}).get(arn)
         if key and key.policy and not _lets_in(key.policy, arn, logs, resolved):
-            yield Finding(path, f"the key's policy does not let {logs.service} encrypt")
+            yield Finding(path, f"the key's policy does not allow {logs.service} to encrypt")
 
 
 def _keys_of_logs(resolved: Resolved) -> Iterator[tuple[str, YamlPath]]:
@@ -128,7 +128,7 @@ def _keys_of_logs(resolved: Resolved) -> Iterator[tuple[str, YamlPath]]:
 
 
 def _lets_in(policy: Document, arn: str, who: Principal, resolved: Resolved, *own: Policy) -> bool:
-    """Return whether a key's policy lets somebody with policies of its `own` use the key."""
+    """Return whether a key's policy allows an identity with its `own` policies to use the key."""
     logs = f"arn:{resolved.aws_partition}:logs:{resolved.region}:{resolved.account}:log-group:any"
     context = {
         "aws:PrincipalAccount": resolved.account,

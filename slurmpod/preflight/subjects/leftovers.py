@@ -1,4 +1,4 @@
-"""What earlier deployments left."""
+"""Resources left by earlier deployments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Leftover:
-    """What an earlier deployment left; `problem` says why it cannot be taken back, if it cannot."""
+    """A resource of an earlier deployment; `problem` says why it cannot be adopted, if so."""
 
     type: str
     id: str
@@ -39,7 +39,7 @@ def _leftovers(clients: AwsClients, resolved: Resolved) -> tuple[Leftover, ...]:
 
 LEFTOVERS = Question(
     "leftovers",
-    "what earlier deployments left",
+    "resources of earlier deployments",
     (
         "cloudformation:DescribeStacks",
         "cloudformation:GetResource",
@@ -56,10 +56,10 @@ LEFTOVERS = Question(
 
 @PREFLIGHT.rule(
     "PRE-604",
-    "Nothing is left of earlier deployments",
-    why="File systems, buckets and records outlive their stacks. A new deployment makes new, empty "
-    "ones beside them, and both cost.",
-    fix="slurmpod adopt takes them back; suppress it if they are to stay apart",
+    "No resources are left from earlier deployments",
+    why="File systems, buckets and records outlive their stacks. A new deployment creates new, "
+    "empty ones beside them, and both are billed.",
+    fix="adopt them with slurmpod adopt; suppress it if they should stay separate",
     source="docs/nothing-lost.md",
     severity=Severity.WARNING,
 )

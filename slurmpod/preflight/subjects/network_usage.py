@@ -1,4 +1,4 @@
-"""What takes up the quotas of networks already, and what an environment adds."""
+"""Usage of network quotas, and the needs of an environment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VPC_QUOTAS = "https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits
 
 @dataclass(frozen=True)
 class Usage:
-    """How much of what the network's quotas count is there; endpoints by the id of their VPC."""
+    """Current usage of the network quotas; endpoints by the id of their VPC."""
 
     vpcs: int
     internet_gateways: int
@@ -45,7 +45,7 @@ def _usage(clients: AwsClients, _: Resolved) -> Usage:
 
 USAGE = Question(
     "usage",
-    "what takes up quotas",
+    "usage of network quotas",
     (
         "ec2:DescribeAddresses",
         "ec2:DescribeInternetGateways",
@@ -63,7 +63,7 @@ USAGE = Question(
     "Quotas allow the network",
     why="A new VPC takes one of the Region's VPCs and internet gateways, each NAT gateway an "
     "Elastic IP: five of each are the default. Endpoints count in their VPC.",
-    fix=f"{INCREASE}; or remove what is not used any more",
+    fix=f"{INCREASE}; or delete unused resources",
     source=VPC_QUOTAS,
 )
 def _network(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -89,7 +89,8 @@ def _network_needs(resolved: Resolved, facts: Facts) -> Iterator[Need]:
 @PREFLIGHT.rule(
     "PRE-105",
     "The quota allows the nodes' network interfaces",
-    why="Every address of a node is an interface in the account, and large types have dozens.",
+    why="Every address of a node is a network interface in the account, and large types have "
+    "dozens.",
     fix=INCREASE,
     source=VPC_QUOTAS,
 )

@@ -16,7 +16,7 @@ from slurmpod.rules.registry import Finding
 
 
 def _notebook_status(clients: AwsClients, resolved: Resolved) -> str:
-    """Return the status of a notebook instance of the environment's name; empty without one."""
+    """Return the status of a notebook instance with the environment's name; empty without one."""
     with suppressed("ValidationException"):  # could not find it
         found = clients.sagemaker.describe_notebook_instance(NotebookInstanceName=resolved.name)
         return found["NotebookInstanceStatus"]
@@ -55,9 +55,10 @@ def _type_of_the_notebook(resolved: Resolved, facts: Facts) -> Iterator[Finding]
 @PREFLIGHT.rule(
     "PRE-912",
     "The name of the notebook instance is free",
-    why="An account has a notebook instance of a name once in a Region. One that was kept when its "
-    "stack was destroyed has the name, and its files.",
-    fix="slurmpod adopt takes back what was kept; else choose another name, or delete what has it",
+    why="Names of notebook instances are unique in an account and Region. An instance that was "
+    "kept when its stack was destroyed has the name, and its files.",
+    fix="adopt a kept instance with slurmpod adopt; otherwise choose another name, or delete "
+    "the instance",
     source="https://docs.aws.amazon.com/sagemaker/latest/APIReference/"
     "API_CreateNotebookInstance.html",
 )
@@ -65,7 +66,7 @@ def _name_of_the_notebook_is_free(resolved: Resolved, facts: Facts) -> Iterator[
     is_new = facts[STACKS] is not None and will_be_made(facts, resolved.stacks.notebook)
     status = facts[NOTEBOOK_STATUS]
     if status and is_new:
-        message = f"there is a notebook instance {resolved.name} ({status}) already"
+        message = f"there is already a notebook instance {resolved.name} ({status})"
         yield Finding(("name",), message)
 
 

@@ -1,4 +1,4 @@
-"""What tells people: topics, e-mail addresses, dashboards, budgets."""
+"""Notifications: topics, e-mail addresses, dashboards, budgets."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TOPICS = Question(
 
 
 def _unconfirmed_emails(clients: AwsClients, resolved: Resolved) -> tuple[str, ...]:
-    """Return the addresses that wait at topics of the environment."""
+    """Return the unconfirmed addresses of the environment's topics."""
     pages = clients.sns.get_paginator("list_subscriptions").paginate()
     found = [each for page in pages for each in page["Subscriptions"]]
     return tuple(
@@ -102,9 +102,9 @@ COST_TAGS = Question(
 
 @PREFLIGHT.rule(
     "PRE-801",
-    "Topics are there",
-    why="A controller that takes over tells a topic that somebody else made.",
-    fix="correct the ARN, or make the topic",
+    "Topics exist",
+    why="A controller that takes over notifies an existing topic, which slurmpod does not create.",
+    fix="correct the ARN, or create the topic",
     source=SNS,
 )
 def _topics_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -117,7 +117,7 @@ def _topics_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     "PRE-802",
     "E-mail addresses are confirmed",
     why="SNS sends nothing to an address before its owner has followed the link in the first mail.",
-    fix="have the link followed; SNS sends it again when the address is subscribed anew",
+    fix="have the owner follow the link; SNS sends a new one if the address is subscribed again",
     source=SNS,
     severity=Severity.WARNING,
 )
@@ -135,7 +135,7 @@ def _emails_are_confirmed(resolved: Resolved, facts: Facts) -> Iterator[Finding]
     "PRE-803",
     "Dashboards have a sign-in",
     why="Amazon Managed Grafana with sign_in: sso needs IAM Identity Center in the organization. "
-    "It may be in another Region, which is not seen from here.",
+    "It may be in another Region, which is not checked.",
     fix="enable IAM Identity Center, or write sign_in: saml; suppress it if it is elsewhere",
     source=GRAFANA,
     severity=Severity.WARNING,
@@ -149,8 +149,8 @@ def _dashboards_have_a_sign_in(resolved: Resolved, facts: Facts) -> Iterator[Fin
 @PREFLIGHT.rule(
     "PRE-804",
     "The budget's tag is activated",
-    why="A budget counts what has the environment's tag, and counts nothing before the tag is "
-    "activated in Billing of the account that pays.",
+    why="A budget counts resources with the environment's tag, and nothing before the tag is "
+    "activated in the Billing console of the paying account.",
     fix=f"activate {ENVIRONMENT_TAG} under Billing, Cost allocation tags, a day after the first "
     "deployment",
     source=ACTIVATING_TAGS,

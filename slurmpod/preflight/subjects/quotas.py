@@ -1,6 +1,6 @@
-"""Service quotas, and whether what an environment takes is within one.
+"""Service quotas, and the check of an environment's needs against one.
 
-What a quota counts is a subject of its own, whose checks use what is here.
+The counted resources are separate subjects, whose checks use this module.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from slurmpod.rules.registry import Finding
 
 SAGEMAKER_QUOTAS = "https://docs.aws.amazon.com/general/latest/gr/sagemaker.html"
 
-INCREASE = "ask for a higher quota in Service Quotas, which takes hours to days, or take less"
+INCREASE = "request a higher quota in Service Quotas, which takes hours to days, or use less"
 SERVICES = ("ec2", "fsx", "rds", "sagemaker", "vpc")
 OF_ENVIRONMENTS = (
     "for cluster usage",
@@ -27,12 +27,12 @@ OF_ENVIRONMENTS = (
     "spot",
     "training plans",
 )
-"""Words in the names of the few among SageMaker's thousands of quotas that matter here."""
+"""Words in the names of the relevant ones of SageMaker's thousands of quotas."""
 
 
 @dataclass(frozen=True)
 class Quota:
-    """A quota that the account has."""
+    """A quota of the account."""
 
     service: str
     code: str
@@ -41,7 +41,7 @@ class Quota:
 
 
 def ask_quotas(clients: AwsClients, _: Resolved | None = None) -> tuple[Quota, ...]:
-    """Return the quotas that environments can meet."""
+    """Return the quotas that environments can reach."""
     return tuple(quota for service in SERVICES for quota in _quotas(clients, service))
 
 
@@ -66,7 +66,7 @@ QUOTAS = Question(
 
 
 def quota_of(facts: Facts, service: str, code_or_name: str) -> float | None:
-    """Return the value of a quota by its code, or by its name where codes are not public."""
+    """Return the value of a quota by its code, or by its name if codes are not public."""
     values = (
         each.value
         for each in facts[QUOTAS] or ()
@@ -77,7 +77,7 @@ def quota_of(facts: Facts, service: str, code_or_name: str) -> float | None:
 
 @dataclass(frozen=True)
 class Need:
-    """So much more of what a quota counts, beside what is `used`."""
+    """A need for `more` of a quota, beside what is `used`."""
 
     service: str
     code: str
@@ -87,7 +87,7 @@ class Need:
     path: YamlPath
 
     def finding(self, facts: Facts) -> Iterator[Finding]:
-        """Yield what is wrong where it is more than the quota."""
+        """Yield a finding if the need exceeds the quota."""
         quota = quota_of(facts, self.service, self.code)
         if quota is not None and self.more and self.used + self.more > quota:
             message = (

@@ -1,4 +1,4 @@
-"""Secrets that are there already, and the names of what is in them."""
+"""Existing secrets, and the names of their entries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECRETS_GUIDE = "https://docs.aws.amazon.com/secretsmanager/latest/userguide/"
 
 @dataclass(frozen=True)
 class Secret:
-    """A secret: the names of the entries in it, never their values; None where they are closed."""
+    """A secret: the names of its entries, never their values; None without access."""
 
     is_deleted: bool
     entries: tuple[str, ...] | None
@@ -37,7 +37,7 @@ def _secrets(clients: AwsClients, resolved: Resolved) -> dict[str, Secret | None
 
 
 def _secret(manager: Any, arn: str, *, is_opened: bool) -> Secret | None:
-    """Return what is known of a secret; what jobs ask for stays closed."""
+    """Return the facts about a secret; secrets of jobs are not read."""
     with suppressed("ResourceNotFoundException"):
         found = manager.describe_secret(SecretId=arn)
         if "DeletedDate" in found:
@@ -49,7 +49,7 @@ def _secret(manager: Any, arn: str, *, is_opened: bool) -> Secret | None:
 
 
 def _entries(manager: Any, arn: str, refused: list[str]) -> tuple[str, ...] | None:
-    """Return the names of what is in a secret; its values go no further than here."""
+    """Return the names of a secret's entries; its values are discarded."""
     with denied_into(refused, "secretsmanager:GetSecretValue"):
         try:
             content = json.loads(_value(manager, arn))
@@ -60,7 +60,7 @@ def _entries(manager: Any, arn: str, refused: list[str]) -> tuple[str, ...] | No
 
 
 def _value(manager: Any, arn: str) -> str:
-    """Return the text of a secret that is there; empty for one that was made without a value."""
+    """Return the text of an existing secret; empty if it has no value."""
     with suppressed("ResourceNotFoundException"):
         return str(manager.get_secret_value(SecretId=arn).get("SecretString", ""))
     return ""
@@ -78,9 +78,9 @@ SECRETS = Question(
 
 @PREFLIGHT.rule(
     "PRE-421",
-    "Secrets are there",
-    why="Nodes read them while they are set up; without them slurmdbd, or the directory, has no "
-    "password. A job that asks for one that is not there ends at once.",
+    "Secrets exist",
+    why="Nodes read them during setup; without them slurmdbd, or the directory, has no "
+    "password. A job that asks for a missing one ends at once.",
     fix="correct the ARN (aws secretsmanager list-secrets), or restore the secret",
     source=f"{SECRETS_GUIDE}manage_delete-secret.html",
 )
@@ -97,7 +97,7 @@ def _secrets_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 @PREFLIGHT.rule(
     "PRE-422",
     "Secrets have a password",
-    why="Nodes read the secret as JSON and take its entry 'password'; that of a database has "
+    why="Nodes read the secret as JSON and use its entry 'password'; a database's secret has "
     "'username', too.",
     fix='store {"username": ..., "password": ...} as JSON in the secret',
     source="lifecycle_scripts/slurmpod_lifecycle/stored_secret.py",
@@ -106,7 +106,7 @@ def _secrets_have_entries(resolved: Resolved, facts: Facts) -> Iterator[Finding]
     for arn, path in names.passwords(resolved).items():
         secret = (facts[SECRETS] or {}).get(arn)
         if secret and secret.entries is not None and "password" not in secret.entries:
-            has = ", ".join(secret.entries) or "nothing that is JSON"
+            has = ", ".join(secret.entries) or "no JSON"
             yield Finding(path, f"the secret has no entry 'password': it has {has}")
 
 

@@ -1,4 +1,4 @@
-"""Stacks of the environment: their states, and what they could not change back."""
+"""Stacks of the environment: their states, and resources that could not be rolled back."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ STACK_STATES = (
 )
 NAME = ("name",)
 DEAD = ("CREATE_FAILED", "DELETE_FAILED")
-"""Stacks in these states can only be deleted. Those whose creation was rolled back are deleted by
-`cdk deploy` itself."""
+"""States in which a stack can only be deleted. `cdk deploy` itself deletes stacks whose creation
+was rolled back.
+"""
 
 ROLLED_BACK = ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED")
-"""Stacks whose creation failed: `cdk deploy` deletes them before it makes them anew."""
+"""States after a failed creation: `cdk deploy` deletes these stacks before it creates them again.
+"""
 
 STUCK = "UPDATE_ROLLBACK_FAILED"
-"""Stacks that CloudFormation changes only after `continue-update-rollback`."""
+"""State in which CloudFormation updates a stack only after `continue-update-rollback`."""
 
 
 @dataclass(frozen=True)
 class FailedRollback:
-    """A resource that CloudFormation could not change back, by its logical id, and why."""
+    """A resource that CloudFormation could not roll back: its logical id, and the reason."""
 
     resource: str
     reason: str
@@ -47,7 +49,7 @@ STACKS = Question(
 
 
 def will_be_made(facts: Facts, stack: str | None) -> bool:
-    """Return whether a stack is one of the environment's and not there yet, or rolled back."""
+    """Return whether a stack of the environment does not exist yet, or was rolled back."""
     status = (facts[STACKS] or {}).get(stack or "", ROLLED_BACK[0])
     return stack is not None and status in ROLLED_BACK
 
@@ -55,7 +57,7 @@ def will_be_made(facts: Facts, stack: str | None) -> bool:
 def _failed_rollbacks(
     clients: AwsClients, resolved: Resolved
 ) -> dict[str, tuple[FailedRollback, ...]]:
-    """Return what stands in the way of stacks that CloudFormation could not change back."""
+    """Return the resources that block the rollback of stacks."""
     stuck = (name for name, status in _stacks(clients, resolved).items() if status == STUCK)
     return {name: tuple(_not_changed_back(clients, name)) for name in stuck}
 
@@ -69,7 +71,7 @@ def _not_changed_back(clients: AwsClients, stack: str) -> Iterator[FailedRollbac
 
 FAILED_ROLLBACKS = Question(
     "failed_rollbacks",
-    "resources that were not changed back",
+    "resources that were not rolled back",
     ("cloudformation:DescribeStacks", "cloudformation:ListStackResources"),
     ("cloudformation",),
     _failed_rollbacks,
@@ -79,7 +81,7 @@ FAILED_ROLLBACKS = Question(
 @PREFLIGHT.rule(
     "PRE-602",
     "Stacks can be deployed",
-    why="CloudFormation updates no stack whose deletion failed, or which something is changing.",
+    why="CloudFormation does not update a stack whose deletion failed, or which is being changed.",
     fix="delete the stack (aws cloudformation delete-stack), or wait until its operation has ended",
     source=STACK_STATES,
 )
@@ -89,13 +91,15 @@ def _stacks_can_be_deployed(_: Resolved, facts: Facts) -> Iterator[Finding]:
             fix = f"aws cloudformation delete-stack --stack-name {name}"
             yield Finding(NAME, f"the stack {name} is {status}", fix)
         elif status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS":
-            yield Finding(NAME, f"the stack {name} is {status}", "wait until that has ended")
+            yield Finding(
+                NAME, f"the stack {name} is {status}", "wait until the operation has ended"
+            )
         elif status == STUCK:
             yield _stuck(name, (facts[FAILED_ROLLBACKS] or {}).get(name, ()))
 
 
 def _stuck(stack: str, failed: Sequence[FailedRollback]) -> Finding:
-    """Say what CloudFormation could not change back, and how to go on with or without that."""
+    """Report resources that could not be rolled back, and how to continue with or without them."""
     reasons = "; ".join(
         f"{each.resource} ({each.reason})" if each.reason else each.resource for each in failed
     )
@@ -104,8 +108,8 @@ def _stuck(stack: str, failed: Sequence[FailedRollback]) -> Finding:
     if failed:
         skipped = " ".join(each.resource for each in failed)
         fix += (
-            f"; where it cannot be removed, add --resources-to-skip {skipped}: CloudFormation then "
-            "takes these for changed back, so make them what the template says afterwards"
+            f"; if it cannot be removed, add --resources-to-skip {skipped}: CloudFormation then "
+            "considers these rolled back, so restore them to the template's state afterwards"
         )
     return Finding(NAME, f"the stack {stack} is {STUCK}{': ' * bool(reasons)}{reasons}", fix)
 

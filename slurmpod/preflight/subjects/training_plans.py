@@ -1,4 +1,4 @@
-"""Training plans: what they reserve, until when, and their quotas."""
+"""Training plans: their reserved capacity, end and quotas."""
 
 from __future__ import annotations
 
@@ -29,19 +29,20 @@ PLANS_FOR_HYPERPOD = f"{GUIDE}use-training-plan-for-hyperpod-clusters.html"
 PLANS_FOR_TRAINING = f"{GUIDE}training-plan-utilization-for-training-jobs.html"
 USABLE = ("Active", "Scheduled")
 END_BEGINS = timedelta(minutes=30)
-"""So long before its end a plan begins to lose its nodes (developer guide, "Training plans
-utilization for SageMaker training jobs", "Reserved Capacity termination process")."""
+"""Time before its end at which a plan begins to lose its nodes (developer guide, "Training plans
+utilization for SageMaker training jobs", "Reserved Capacity termination process").
+"""
 
 FORESEEN = timedelta(days=30)
-"""So long before the end of a plan jobs without a time limit are told of."""
+"""Time before the end of a plan from which jobs without a time limit are reported."""
 
 LAST_DAYS = 7
-"""A plan that ends so soon hardly pays for a deployment."""
+"""Remaining time that is too short for a deployment to be worthwhile."""
 
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """A training plan; `zone` is a name, `instances` all that it reserves."""
+    """A training plan; `zone` is a name, `instances` the reserved number."""
 
     status: str
     targets: tuple[str, ...]
@@ -88,8 +89,8 @@ TRAINING_PLANS = Question(
 @PREFLIGHT.rule(
     "PRE-109",
     "Quotas allow the instances of training plans",
-    why="A plan is bought within quotas of its own. AWS asks for a quota for cluster usage that is "
-    "no smaller than the plan, too.",
+    why="Buying a plan has separate quotas. AWS also requires a quota for cluster usage that is "
+    "no smaller than the plan.",
     fix=INCREASE,
     source=PLAN_QUOTAS,
     severity=Severity.WARNING,
@@ -139,17 +140,15 @@ def _plans_fit_groups(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
         if plan.instance_type != group.instance_type:
             yield Finding(path, f"the plan has {plan.instance_type}, not {group.instance_type}")
         if facts[ZONES] and plan.zone and zone_id(facts, plan.zone) != zone_id(facts, group.zone):
-            message = (
-                f"the plan lies in {plan.zone} ({zone_id(facts, plan.zone)}), not {group.zone}"
-            )
+            message = f"the plan is in {plan.zone} ({zone_id(facts, plan.zone)}), not {group.zone}"
             yield Finding(path, message)
 
 
 @PREFLIGHT.rule(
     "PRE-213",
     "Training plans have enough instances",
-    why="Groups of all clusters share what a plan has; HyperPod refuses what is beyond it.",
-    fix="take fewer nodes, or another plan",
+    why="Groups of all clusters share a plan's instances; HyperPod refuses more than it has.",
+    fix="use fewer nodes, or another plan",
     source=PLANS_FOR_HYPERPOD,
 )
 def _plans_suffice(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -167,11 +166,11 @@ def _plans_suffice(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 
 @PREFLIGHT.rule(
     "PRE-214",
-    "Training plans hold now",
-    why="Before a plan begins its nodes do not start; 30 minutes before it ends AWS begins to take "
-    "them away, with the jobs that run there.",
+    "Training plans are running",
+    why="Before a plan begins its nodes do not start; 30 minutes before it ends AWS begins to "
+    "remove them, with their running jobs.",
     fix="deploy when it begins, or buy more time (`slurmpod capacity extend`); suppress it if "
-    "that is meant",
+    "that is intended",
     source=PLANS_FOR_HYPERPOD,
     severity=Severity.WARNING,
 )
@@ -191,10 +190,11 @@ def _plans_hold_now(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 @PREFLIGHT.rule(
     "PRE-215",
     "Jobs end before their training plan does",
-    why="Slurm knows nothing of the end of a plan: it starts jobs that run beyond it, and 30 "
-    "minutes before the end their nodes go. What came after the last checkpoint is lost.",
-    fix="give the partition a max_time below slurm.partitions that is shorter than what is left, "
-    "or buy more time (`slurmpod capacity extend`); suppress it if jobs save checkpoints",
+    why="Slurm does not know the end of a plan: it starts jobs that run beyond it, and 30 "
+    "minutes before the end their nodes are removed. Work since the last checkpoint is lost.",
+    fix="give the partition a max_time below slurm.partitions that is shorter than the "
+    "remaining time, or buy more time (`slurmpod capacity extend`); suppress it if jobs "
+    "save checkpoints",
     source=PLANS_FOR_TRAINING,
     severity=Severity.WARNING,
 )

@@ -23,7 +23,7 @@ ML = "ml."
 
 @dataclass(frozen=True)
 class Zone:
-    """An Availability Zone of the Region; names mean another place in each account, ids do not."""
+    """An Availability Zone of the Region; its name depends on the account, its id does not."""
 
     name: str
     id: str
@@ -31,7 +31,7 @@ class Zone:
 
 
 def ask_zones(clients: AwsClients, _: Resolved | None = None) -> tuple[Zone, ...]:
-    """Return the zones that the account has, by name."""
+    """Return the account's zones by name."""
     found = clients.ec2.describe_availability_zones()["AvailabilityZones"]
     zones = [Zone(each["ZoneName"], each["ZoneId"], each["State"]) for each in found]
     return tuple(sorted(zones, key=lambda zone: zone.name))
@@ -41,7 +41,7 @@ ZONES = Question("zones", "zones", ("ec2:DescribeAvailabilityZones",), ("ec2",),
 
 
 def zone_id(facts: Facts, zone: str) -> str:
-    """Return the id of a zone that is given by name or id; as given where it is not known."""
+    """Return the id of a zone given by name or id; unchanged if it is unknown."""
     return next((each.id for each in facts[ZONES] or () if zone in (each.name, each.id)), zone)
 
 
@@ -76,8 +76,8 @@ OFFERINGS = Question(
 @PREFLIGHT.rule(
     "PRE-201",
     "The account has the zones",
-    why="Which zones a Region shows, and what their names mean, differs from account to account.",
-    fix="write one of the zones that the account has",
+    why="The zones of a Region and their names differ between accounts.",
+    fix="write one of the account's zones",
     source=ZONE_IDS,
 )
 def _zones_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -108,8 +108,8 @@ def _zones(resolved: Resolved) -> Iterator[tuple[str, YamlPath]]:
 @PREFLIGHT.rule(
     "PRE-202",
     "EC2 offers the types in their zones",
-    why="EC2's own list for this account, as of now. Where it does not offer a type, HyperPod "
-    "cannot start it.",
+    why="EC2's current list for this account. HyperPod cannot start a type where EC2 does not "
+    "offer it.",
     fix="place the group in a zone that offers the type; suppress it if AWS has promised the "
     "capacity",
     source=TYPE_OFFERINGS,

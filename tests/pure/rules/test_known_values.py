@@ -47,7 +47,7 @@ def test_what_could_be_new_is_a_warning_and_what_is_wrong_an_error(setting: str,
 
 def test_what_aws_has_and_slurmpod_does_not_know_is_said_so() -> None:
     ((_, _, message),) = found(LUSTRE, f"{LUSTRE}\n    deployment_type: SCRATCH_1")
-    assert message == "AWS has 'SCRATCH_1', but slurmpod does not know what follows from it"
+    assert message == "AWS has 'SCRATCH_1', but slurmpod does not know its consequences"
 
 
 def test_every_fact_with_a_form_is_that_of_a_field_or_of_a_limit() -> None:

@@ -50,7 +50,7 @@ def test_it_names_the_first_with_its_reason_three_others_and_how_many_there_are(
     lacks = ["ssmmessages:*", "s3:ListBucket"]
     (message,) = messages("IDN-004", OWN, NotAction=lacks)
     first, _, others = message.partition("; 4 more are lacking: ")
-    assert "ssmmessages:CreateControlChannel on * is lacking: the Systems Manager agent" in first
+    assert "ssmmessages:CreateControlChannel on * is missing: the Systems Manager agent" in first
     assert "(no policy allows ssmmessages:CreateControlChannel on *)" in first
     assert others == (
         "ssmmessages:CreateDataChannel on *, ssmmessages:OpenControlChannel on *,"
@@ -60,7 +60,7 @@ def test_it_names_the_first_with_its_reason_three_others_and_how_many_there_are(
 
 def test_two_are_two() -> None:
     (message,) = messages("IDN-004", OWN, NotAction=["ssmmessages:Open*"])
-    assert message.endswith("; 1 more is lacking: ssmmessages:OpenDataChannel on *")
+    assert message.endswith("; 1 more is missing: ssmmessages:OpenDataChannel on *")
 
 
 def test_one_is_told_alone() -> None:

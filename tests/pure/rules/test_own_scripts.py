@@ -155,7 +155,7 @@ def test_every_group_of_a_line_is_looked_at() -> None:
     line = 'case $g in controller-machine|login-nodes|my-login-nodes|"worker-group-1") exit;; esac'
     said = [message for _, message in findings({"on_create.sh": f"{START}{line}\n"})]
     assert said == [
-        f"on_create.sh:3 speaks of a group '{name}'; there is none"
+        f"on_create.sh:3 mentions a group '{name}', which does not exist"
         for name in ("controller-machine", "login-nodes", "worker-group-1")
     ]
 

@@ -1,1 +1,1 @@
-"""A VPC that is there already: its parts, and what it lets nodes reach."""
+"""An existing VPC: its parts, and the connections that it allows."""

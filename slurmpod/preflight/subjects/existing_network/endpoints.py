@@ -1,4 +1,4 @@
-"""Endpoints of a VPC that is there already."""
+"""Endpoints of an existing VPC."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from slurmpod.rules.registry import Finding
 
 @PREFLIGHT.rule(
     "PRE-307",
-    "The VPC has the endpoints that it is said to have",
-    why="Nodes of a closed network reach AWS through endpoints only.",
-    fix="make the endpoints, or remove has_endpoints so that slurmpod makes them",
+    "The VPC has the endpoints that has_endpoints promises",
+    why="Nodes of a closed network reach AWS only through endpoints.",
+    fix="create the endpoints, or remove has_endpoints so that slurmpod creates them",
     source=INTERFACE_ENDPOINTS,
 )
 def _endpoints_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -36,10 +36,10 @@ def _endpoints_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 
 @PREFLIGHT.rule(
     "PRE-308",
-    "No endpoint is made twice",
-    why="AWS refuses a second endpoint whose private name the VPC has, and a second gateway for "
-    "S3 in a route table.",
-    fix="take the service out of interface_endpoints, or write has_endpoints",
+    "No endpoint is created twice",
+    why="AWS refuses a second endpoint with the same private name in a VPC, and a second "
+    "gateway endpoint for S3 in a route table.",
+    fix="remove the service from interface_endpoints, or set has_endpoints",
     source=GATEWAY_ENDPOINTS,
 )
 def _endpoints_are_new(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -50,4 +50,4 @@ def _endpoints_are_new(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     twice = sorted(there & set(resolved.network.interface_endpoints))
     if twice:
         key = "closed" if resolved.network.closed else "interface_endpoints"
-        yield Finding(("network", key), f"the VPC has endpoints for {', '.join(twice)} already")
+        yield Finding(("network", key), f"the VPC already has endpoints for {', '.join(twice)}")

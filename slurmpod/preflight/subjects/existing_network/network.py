@@ -1,4 +1,4 @@
-"""The network that an environment names: what AWS says of its parts."""
+"""The network that an environment names: AWS's facts about its parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from slurmpod.resolve import Resolved
 
 @dataclass(frozen=True)
 class Vpc:
-    """An existing VPC and its switches for DNS."""
+    """An existing VPC and its DNS settings."""
 
     dns_support: bool
     dns_hostnames: bool
@@ -24,7 +24,7 @@ class Vpc:
 
 @dataclass(frozen=True)
 class ExistingSubnet:
-    """A subnet; `default_route` is the id of what its traffic to the internet goes to, or empty."""
+    """A subnet; `default_route` is the id of the target for internet traffic, or empty."""
 
     vpc_id: str
     zone: str
@@ -36,7 +36,7 @@ class ExistingSubnet:
 
 @dataclass(frozen=True)
 class SecurityGroup:
-    """A security group with its real rules."""
+    """A security group with its rules."""
 
     vpc_id: str
     ingress: tuple[Rule, ...]
@@ -99,7 +99,7 @@ def _network(clients: AwsClients, resolved: Resolved) -> ExistingNetwork:
 
 
 def public_subnets(ec2: Any) -> frozenset[str]:
-    """Return the ids of all subnets of the Region that lead to an internet gateway."""
+    """Return the ids of all subnets of the Region with a route to an internet gateway."""
     tables = ec2.describe_route_tables()["RouteTables"]
     own = _default_routes(tables)
     main = {each["VpcId"]: _default_route(each) for each in tables if _is_main(each)}
@@ -111,7 +111,7 @@ def public_subnets(ec2: Any) -> frozenset[str]:
 
 
 def _filter(name: str, values: Iterable[str]) -> list[dict[str, Any]]:
-    """Return a filter for ids; unlike a list of ids it bears that some are not there."""
+    """Return a filter for ids, which, unlike a list of ids, tolerates missing ones."""
     return [{"Name": name, "Values": list(values) or ["none"]}]
 
 
@@ -129,7 +129,7 @@ def _vpc(ec2: Any, vpc_id: str) -> Vpc:
 
 
 def _default_routes(tables: Iterable[Any]) -> dict[str, str]:
-    """Return by subnet where its table leads; those without a table of their own are left out."""
+    """Return the default route by subnet, without subnets that have no explicit route table."""
     return {
         association["SubnetId"]: _default_route(table)
         for table in tables

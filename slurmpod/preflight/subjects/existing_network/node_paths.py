@@ -1,4 +1,4 @@
-"""Connections that nodes need in an existing VPC, each with what stops it there. Pure."""
+"""Connections that nodes need in an existing VPC, each with its obstacle. Pure."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from slurmpod.resolve import Resolved
 from slurmpod.rules.existing_network import EXISTING
 
 NEW_GROUP = "the nodes' new group"
-"""What stands for the security group that slurmpod makes where the environment names none."""
+"""Placeholder for the security group that slurmpod creates if the environment names none."""
 
 HTTPS = 443
 LUSTRE_PORTS = (988, 1018, 1023)
-"""Lustre's port, and the ends of the range from which it connects and answers (FSx user guide)."""
+"""Lustre's port, and the range of ports from which it connects (FSx user guide)."""
 
 FROM_LUSTRE = (1018, 1023)
 NFS_PORT = 2049
@@ -36,12 +36,12 @@ SLURM_PORTS = (6817, 6818, 6819)
 
 LDAP_PORTS = {"ldap": 389, "ldaps": 636}
 SERVICES = ("s3", "logs", "ssm", "ssmmessages")
-"""What every node calls while it is set up and logged in to, of HyperPod's prerequisites."""
+"""Services that every node calls during setup and login (HyperPod's prerequisites)."""
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """A connection that something stops: where the file asks for it, and in words."""
+    """A blocked connection: the path in the file that needs it, and a description."""
 
     path: YamlPath
     what: str
@@ -49,12 +49,12 @@ class Stopped:
 
     @property
     def message(self) -> str:
-        """A sentence with what stops it."""
+        """A sentence with the obstacle."""
         return f"{self.what}: {self.verdict.why}"
 
 
 def to_file_systems(resolved: Resolved, paths: NetworkPaths) -> Iterator[Stopped]:
-    """Yield the existing file systems that nodes do not reach, or that do not reach nodes."""
+    """Yield existing file systems with a blocked connection to or from nodes."""
     graph, nodes = _with_nodes(resolved, paths)
     of_lustre = {each.settings.existing.id for each in resolved.lustre if each.settings.existing}
     for id_, path in names.file_systems(resolved).items():
@@ -82,26 +82,26 @@ def _nfs(
 
 
 def among_nodes(resolved: Resolved, paths: NetworkPaths) -> Iterator[Stopped]:
-    """Yield what stops Slurm between nodes of two subnets, one for each pair of them."""
+    """Yield blocked Slurm connections, one for each pair of subnets."""
     graph, nodes = _with_nodes(resolved, paths)
     for one, other in product(nodes, nodes):
         verdicts = (reaches(graph, one, other, port) for port in SLURM_PORTS)
         srun = reaches_any(graph, one, other, _ports_of_srun(resolved))
         for verdict in (each for each in (*verdicts, srun) if not each.reached):
-            what = f"Slurm is stopped from {one.subnet} to {other.subnet}"
+            what = f"Slurm is blocked from {one.subnet} to {other.subnet}"
             yield Stopped((*EXISTING, "subnets"), what, verdict)
             break
 
 
 def _ports_of_srun(resolved: Resolved) -> tuple[int, int]:
-    """Return where srun waits for steps: any of these ports (slurm.conf(5), SrunPortRange)."""
+    """Return the ports on which srun listens (slurm.conf(5), SrunPortRange)."""
     settings = {name.lower(): value for name, value in resolved.slurm.settings.items()}
     first, _, last = settings.get("srunportrange", "").partition("-")
     return (int(first), int(last)) if last else EPHEMERAL
 
 
 def to_database(resolved: Resolved, paths: NetworkPaths) -> Iterator[Stopped]:
-    """Yield what stops nodes on their way to the environment's own server of RDS."""
+    """Yield blocked connections to the environment's own RDS server."""
     database = resolved.slurm.accounting_database
     graph, nodes = _with_nodes(resolved, paths)
     for node, server in product(nodes, paths.database):
@@ -113,7 +113,7 @@ def to_database(resolved: Resolved, paths: NetworkPaths) -> Iterator[Stopped]:
 
 
 def to_directory(resolved: Resolved, paths: NetworkPaths) -> Iterator[Stopped]:
-    """Yield the servers of the directory that nodes do not reach; only addresses can be judged."""
+    """Yield directory servers that nodes do not reach; only addresses can be checked."""
     directory = resolved.access.directory
     graph, nodes = _with_nodes(resolved, paths)
     for index, uri in enumerate(directory.uris if directory else ()):
@@ -129,7 +129,7 @@ def to_directory(resolved: Resolved, paths: NetworkPaths) -> Iterator[Stopped]:
 
 
 def to_services(resolved: Resolved, paths: NetworkPaths) -> Iterator[Stopped]:
-    """Yield services of AWS that nodes do not reach, but for those with an endpoint to be made."""
+    """Yield AWS services that nodes do not reach, except those that get a new endpoint."""
     existing = resolved.network.existing
     will_be = {*resolved.network.interface_endpoints}
     if existing and existing.route_table_ids:
@@ -152,7 +152,7 @@ def _stops(verdict: Verdict) -> Iterator[Verdict]:
 
 
 def _server_of(uri: str) -> tuple[Interface | None, int]:
-    """Return a server by its address, None where it has a name, and its port."""
+    """Return a server's address, or None if it has a name, and its port."""
     parts = urlsplit(uri)
     port = parts.port or LDAP_PORTS[parts.scheme]
     try:
@@ -162,16 +162,16 @@ def _server_of(uri: str) -> tuple[Interface | None, int]:
 
 
 def _lets_out(graph: Graph, node: Interface, port: int) -> Verdict:
-    """Return whether the groups of a node let a port out at all, to whomever."""
+    """Return whether the groups of a node allow outbound traffic to a port at any address."""
     rules = [rule for each in node.groups for rule in graph.groups[each].egress]
     if any(rule.is_for("tcp", port) for rule in rules):
         return Verdict()
     ids = ", ".join(node.groups)
-    return Verdict(ids, f"{ids} let no tcp {port} out")
+    return Verdict(ids, f"{ids} allow no outbound tcp {port}")
 
 
 def _with_nodes(resolved: Resolved, paths: NetworkPaths) -> tuple[Graph, tuple[Interface, ...]]:
-    """Return the graph with the group of new nodes, and a node in each subnet that is there."""
+    """Return the graph with the new nodes' group, and a node in each existing subnet."""
     graph = paths.graph
     named = tuple(each for each in names.security_groups(resolved) if each in graph.groups)
     if not names.security_groups(resolved):
@@ -183,7 +183,7 @@ def _with_nodes(resolved: Resolved, paths: NetworkPaths) -> tuple[Graph, tuple[I
 
 
 def _new_group(resolved: Resolved) -> Group:
-    """Return the group as `stacks/network/node_security_group.py` makes it."""
+    """Return the group that `stacks/network/node_security_group.py` creates."""
     itself = Rule(ALL_PROTOCOLS, groups=(NEW_GROUP,))
     if not resolved.network.closed:
         return Group(NEW_GROUP, (itself,), (itself, Rule(ALL_PROTOCOLS, cidrs=(EVERYWHERE,))))

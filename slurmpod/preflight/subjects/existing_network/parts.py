@@ -1,4 +1,4 @@
-"""The parts of a VPC that is there already: where they lie, their ways out, names and addresses."""
+"""The parts of an existing VPC: zones, egress, DNS and addresses."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ DNS = "https://docs.aws.amazon.com/vpc/latest/userguide/AmazonDNS-concepts.html"
 @PREFLIGHT.rule(
     "PRE-108",
     "Existing subnets have free addresses",
-    why="What others have in a subnet takes its addresses, too. Nodes that get none fail, and the "
-    "cluster with them.",
+    why="Other resources in a subnet take addresses, too. Nodes without an address fail, and so "
+    "does the cluster.",
     fix="name a subnet with more free addresses, write efa-only, or take fewer nodes",
     source="https://docs.aws.amazon.com/vpc/latest/userguide/configure-subnets.html",
 )
@@ -45,9 +45,9 @@ def _free_addresses(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 
 @PREFLIGHT.rule(
     "PRE-301",
-    "The VPC has all that is named of it",
-    why="CreateCluster and FSx refuse subnets, groups and route tables of which the account has "
-    "none, or which lie in another VPC.",
+    "The VPC has all parts that are named",
+    why="CreateCluster and FSx refuse subnets, groups and route tables that do not exist or are "
+    "in another VPC.",
     fix="correct the id, or the VPC",
     source=HYPERPOD_VPC,
 )
@@ -62,13 +62,13 @@ def _parts_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
         if vpc is None:
             yield Finding(path, f"the account has no {id_} in {resolved.region}")
         elif vpc != named.vpc_id:
-            yield Finding(path, f"{id_} lies in {vpc}")
+            yield Finding(path, f"{id_} is in {vpc}")
 
 
 def _parts(
     resolved: Resolved, network: ExistingNetwork
 ) -> Iterator[tuple[str, YamlPath, str | None]]:
-    """Yield each part that was asked for, and the VPC in which it lies; None: there is none."""
+    """Yield each requested part with its VPC, or None if it does not exist."""
     for id_, path in names.subnets(resolved).items():
         if id_ in network.subnets:
             subnet = network.subnets[id_]
@@ -84,9 +84,9 @@ def _parts(
 
 @PREFLIGHT.rule(
     "PRE-302",
-    "Subnets lie where the environment says",
-    why="Nodes, file systems and their addresses are placed by what the file says of a subnet.",
-    fix="write what the subnet has",
+    "Subnets match the environment",
+    why="Nodes, file systems and their addresses are placed by the file's description of a subnet.",
+    fix="write the subnet's real value",
     source=OF_SUBNETS,
 )
 def _subnets_lie_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -96,7 +96,7 @@ def _subnets_lie_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
         if found is None:
             continue
         if each.zone not in (found.zone, found.zone_id):
-            message = f"{each.id} lies in {found.zone} ({found.zone_id})"
+            message = f"{each.id} is in {found.zone} ({found.zone_id})"
             yield Finding((*SUBNETS, index, "zone"), message)
         if each.cidr and str(each.cidr) != found.cidr:
             yield Finding((*SUBNETS, index, "cidr"), f"{each.id} has the range {found.cidr}")
@@ -104,9 +104,10 @@ def _subnets_lie_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 
 @PREFLIGHT.rule(
     "PRE-303",
-    "Nodes find a way out",
-    why="Nodes have no public address: an internet gateway leads nowhere from them. Without a NAT, "
-    "a transit gateway or the like they reach AWS by endpoints only, and the internet not at all.",
+    "Nodes have egress",
+    why="Nodes have no public address, so an internet gateway does not work for them. Without a "
+    "NAT, a transit gateway or the like they reach AWS only through endpoints, and the "
+    "internet not at all.",
     fix="route the subnet's traffic to a NAT gateway; suppress it if endpoints suffice",
     source="https://docs.aws.amazon.com/vpc/latest/userguide/vpc-nat-gateway.html",
     severity=Severity.WARNING,
@@ -120,15 +121,17 @@ def _way_out(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
         if found and not found.default_route:
             yield Finding(path, f"{id_} has no route to 0.0.0.0/0")
         elif found and found.default_route.startswith("igw-"):
-            yield Finding(path, f"{id_} is a public subnet: it leads to {found.default_route}")
+            yield Finding(
+                path, f"{id_} is a public subnet: it has a route to {found.default_route}"
+            )
 
 
 @PREFLIGHT.rule(
     "PRE-306",
     "The VPC resolves names",
-    why="File systems and endpoints are reached by names of the VPC's own DNS; AWS refuses "
-    "endpoints with private names in a VPC whose DNS host names are off.",
-    fix="switch DNS resolution and DNS hostnames on in the VPC",
+    why="File systems and endpoints have names in the VPC's DNS; AWS refuses endpoints with "
+    "private names in a VPC without DNS hostnames.",
+    fix="enable DNS resolution and DNS hostnames in the VPC",
     source=DNS,
 )
 def _names_are_resolved(resolved: Resolved, facts: Facts) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Checks of connections in a VPC that is there already: what stops nodes on their way."""
+"""Checks of connections in an existing VPC."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VPC = "https://docs.aws.amazon.com/vpc/latest/userguide/"
 ENDPOINT_POLICIES = "https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-endpoints-access.html"
 RDS = "https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/Overview.RDSSecurityGroups.html"
 OF_AWS = ("AmazonProvidedDNS", "169.254.169.253")
-"""How DHCP options name the VPC's own name server, which is at the VPC's third address, too."""
+"""The DHCP option for the VPC's own name server, which is also at the VPC's third address."""
 
 ALLOWING_ALL = policy_of(
     "of a node",
@@ -34,8 +34,8 @@ ALLOWING_ALL = policy_of(
 @PREFLIGHT.rule(
     "PRE-321",
     "Nodes reach existing file systems",
-    why="A mount waits for minutes and fails where a security group, a network ACL or a missing "
-    "route stops it: Lustre uses TCP 988 and 1018 to 1023 in both directions, NFS TCP 2049.",
+    why="A mount hangs for minutes and fails if a security group, a network ACL or a missing "
+    "route blocks it: Lustre uses TCP 988 and 1018 to 1023 in both directions, NFS TCP 2049.",
     fix="add the rule that is named, for the nodes' security group",
     source=LUSTRE_ACCESS,
 )
@@ -46,9 +46,9 @@ def _file_systems_are_reached(resolved: Resolved, facts: Facts) -> Iterator[Find
 @PREFLIGHT.rule(
     "PRE-322",
     "Nodes of all subnets reach each other",
-    why="slurmctld, slurmd and slurmdbd connect on TCP 6817 to 6819, and steps to srun on any port "
-    "above 32767, or one of SrunPortRange. Between subnets network ACLs "
-    "have a say, too, and know no connections: replies need an entry of their own.",
+    why="slurmctld, slurmd and slurmdbd connect on TCP 6817 to 6819, and steps to srun on any "
+    "port above 32767, or one of SrunPortRange. Between subnets network ACLs apply, too, and "
+    "they are stateless: replies need a separate entry.",
     fix="add the rule or the entry that is named; replies go to TCP 32768 to 60999",
     source=f"{VPC}vpc-network-acls.html",
 )
@@ -59,9 +59,9 @@ def _nodes_are_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 @PREFLIGHT.rule(
     "PRE-323",
     "Nodes reach the database",
-    why="slurmdbd waits for a database that a security group or a network ACL keeps from it, and "
-    "the controller's set-up fails.",
-    fix="let the nodes' security group in at the database's port",
+    why="If a security group or a network ACL blocks the database, slurmdbd waits for it, and "
+    "the controller's setup fails.",
+    fix="allow the nodes' security group at the database's port",
     source=RDS,
 )
 def _database_is_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -71,9 +71,10 @@ def _database_is_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 @PREFLIGHT.rule(
     "PRE-324",
     "Nodes reach the directory",
-    why="Without the directory nobody of it can log in. Where a server has a name, only what the "
-    "nodes' security groups let out is judged: its address is not known here.",
-    fix="let LDAP out of the nodes' security group, and in at the server",
+    why="Without the directory its users cannot log in. If a server is given by name, only the "
+    "outbound rules of the nodes' security groups are checked, because its address is not "
+    "known.",
+    fix="allow LDAP outbound from the nodes' security group, and inbound at the server",
     source=f"{VPC}vpc-security-groups.html",
 )
 def _directory_is_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -83,9 +84,9 @@ def _directory_is_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]
 @PREFLIGHT.rule(
     "PRE-325",
     "Nodes reach AWS",
-    why="Nodes fetch their scripts from S3, write logs and are logged in to through Systems "
-    "Manager. Each needs a route out, or an endpoint that lets the nodes in.",
-    fix="route the subnet to a NAT gateway, make the endpoint, or let the nodes in at TCP 443",
+    why="Nodes fetch their scripts from S3, write logs and serve sessions through Systems "
+    "Manager. Each needs a route, or an endpoint that allows the nodes.",
+    fix="route the subnet to a NAT gateway, create the endpoint, or allow the nodes at TCP 443",
     source=f"{VPC}vpc-nat-gateway.html",
 )
 def _services_are_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -94,9 +95,9 @@ def _services_are_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]
 
 @PREFLIGHT.rule(
     "PRE-326",
-    "Nodes ask the VPC's own name server",
-    why="Names of file systems, endpoints and databases are known to the VPC's own name server. "
-    "Others answer only if somebody made them forward these names to it.",
+    "Nodes use the VPC's own name server",
+    why="The VPC's own name server resolves file systems, endpoints and databases. Other "
+    "servers do so only if they forward these names to it.",
     fix="have the other servers forward amazonaws.com and the Region's names to the VPC's, then "
     "accept it; or use AmazonProvidedDNS in the VPC's DHCP options",
     source=f"{VPC}DHCPOptionSetConcepts.html",
@@ -112,9 +113,9 @@ def _names_are_asked_of_the_vpc(_: Resolved, facts: Facts) -> Iterator[Finding]:
 
 @PREFLIGHT.rule(
     "PRE-327",
-    "Endpoints let nodes use S3",
-    why="The policy of an endpoint limits all that goes through it, whatever the role of a node "
-    "allows: without their scripts no node is set up.",
+    "Endpoint policies allow nodes to use S3",
+    why="The policy of an endpoint limits all requests through it, regardless of the node's "
+    "role: nodes that cannot read their scripts are not set up.",
     fix="allow s3:GetObject and s3:ListBucket on the bucket in the endpoint's policy",
     source=ENDPOINT_POLICIES,
 )
@@ -124,7 +125,7 @@ def _endpoints_let_through(resolved: Resolved, facts: Facts) -> Iterator[Finding
     for endpoint in (each for each in endpoints if each.service == "s3" and each.policy):
         closed = [each for each in buckets if not _lets_read(endpoint, resolved.bucket_arn(each))]
         if closed:
-            message = f"the policy of {endpoint.id} does not let {', '.join(closed)} be read"
+            message = f"the policy of {endpoint.id} does not allow reading {', '.join(closed)}"
             yield Finding((*EXISTING, "vpc_id"), message)
 
 
@@ -138,7 +139,7 @@ def _stopped(
     resolved: Resolved,
     facts: Facts,
 ) -> Iterator[Finding]:
-    """Yield the connections that something stops, where the paths of the VPC are known."""
+    """Yield the blocked connections, if the paths of the VPC are known."""
     paths = facts[PATHS]
     for each in connections(resolved, paths) if paths else ():
         yield Finding(each.path, each.message)

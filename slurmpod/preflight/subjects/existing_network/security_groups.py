@@ -1,4 +1,4 @@
-"""What the security groups of a VPC let through between nodes."""
+"""Traffic between nodes that a VPC's security groups allow."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ EFA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html"
 
 @PREFLIGHT.rule(
     "PRE-304",
-    "Security groups let nodes reach each other",
-    why="Slurm, Lustre and NFS use many ports between nodes, and FSx refuses a file system whose "
-    "group does not let Lustre through. HyperPod wants all traffic within a group.",
-    fix="let the group in from itself, and out to itself or everywhere, with all protocols",
+    "Security groups allow traffic between nodes",
+    why="Slurm, Lustre and NFS use many ports between nodes, and FSx refuses a file system "
+    "whose group does not allow Lustre. HyperPod requires all traffic within a group.",
+    fix="allow all protocols from the group itself, and to itself or everywhere",
     source=LUSTRE_ACCESS,
 )
 def _members_reach_each_other(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -34,16 +34,16 @@ def _members_reach_each_other(resolved: Resolved, facts: Facts) -> Iterator[Find
         any(_lets_all(each.ingress, groups, ranges) for each in groups.values())
         and any(_lets_all(each.egress, groups, ranges) for each in groups.values())
     ):
-        message = f"{', '.join(groups)} do not let all traffic through between their members"
+        message = f"{', '.join(groups)} do not allow all traffic between their members"
         yield Finding((*EXISTING, "security_group_ids"), message)
 
 
 @PREFLIGHT.rule(
     "PRE-305",
-    "Security groups let EFA through",
+    "Security groups allow EFA",
     why="EFA needs rules for all traffic from and to the group itself; a rule for 0.0.0.0/0 does "
     "not count. Without them jobs over several nodes hang.",
-    fix="add the group itself, with all protocols, to its own rules in both directions",
+    fix="allow all protocols from and to the group itself",
     source=EFA,
 )
 def _efa_passes(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -54,7 +54,7 @@ def _efa_passes(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
         _names_itself(id_, each.ingress) and _names_itself(id_, each.egress)
         for id_, each in groups.items()
     ):
-        message = "no group has all traffic from and to itself in its rules"
+        message = "no group allows all traffic from and to itself"
         yield Finding((*EXISTING, "security_group_ids"), message)
 
 
@@ -75,7 +75,7 @@ def _ranges(resolved: Resolved, facts: Facts) -> list[IPv4Network]:
 def _lets_all(
     rules: Collection[Rule], groups: Collection[str], ranges: Collection[IPv4Network]
 ) -> bool:
-    """Return whether rules let everything through to members of the groups, or to their subnets."""
+    """Return whether rules allow all traffic to members of the groups, or to their subnets."""
     whole = [rule for rule in rules if rule.protocol == ALL_PROTOCOLS]
     by_group = any(set(rule.groups) & set(groups) for rule in whole)
     let = [IPv4Network(cidr) for rule in whole for cidr in rule.cidrs]

@@ -1,4 +1,4 @@
-"""What lies between nodes and what they need in a VPC that is there already."""
+"""The network graph of an existing VPC."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from slurmpod.resolve import Resolved
 
 @dataclass(frozen=True)
 class NetworkPaths:
-    """What lies between nodes and what they need in an existing VPC.
+    """The routes, rules and endpoints between nodes and their targets in an existing VPC.
 
-    `file_systems` has the ids of their interfaces, `database` an interface for each subnet in which
-    the server may be.
+    `file_systems` has the ids of their interfaces, `database` an interface for each possible subnet
+    of the server.
     """
 
     graph: Graph
@@ -29,7 +29,7 @@ class NetworkPaths:
 
 
 def _paths(clients: AwsClients, resolved: Resolved) -> NetworkPaths:
-    """Return what lies between nodes and what they need, in the VPC that they will be in."""
+    """Return the network graph of the nodes' VPC."""
     interfaces = {
         each["FileSystemId"]: tuple(each.get("NetworkInterfaceIds", ()))
         for page in clients.fsx.get_paginator("describe_file_systems").paginate()
@@ -54,7 +54,7 @@ def _paths(clients: AwsClients, resolved: Resolved) -> NetworkPaths:
 
 
 def _database(clients: AwsClients, resolved: Resolved) -> list[Interface]:
-    """Return an interface for each subnet that the environment's own server of RDS may be in."""
+    """Return an interface for each possible subnet of the environment's own RDS server."""
     named = resolved.slurm.accounting_database
     if named is None:
         return []
@@ -74,7 +74,7 @@ def _groups_of_database(found: Any) -> tuple[str, ...]:
 
 PATHS = Question(
     "paths",
-    "what lies between nodes and what they need",
+    "routes and rules on the nodes' paths",
     (*ACTIONS, "fsx:DescribeFileSystems", "rds:DescribeDBInstances"),
     ("ec2", "fsx", "rds"),
     _paths,
