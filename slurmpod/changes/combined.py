@@ -75,7 +75,7 @@ PUBLIC_SUBNETS_AGAIN = Effect(
     source=f"{REPLACEMENT}; EC2 API reference, DeleteSubnet",
 )
 
-NOBODY_TOLD = Effect(
+UNNOTIFIED = Effect(
     Kind.LOSES,
     "topics, rules and alarms of the stack monitoring are deleted, only the budget stays in it, "
     "as a new one without history; delete the stack cluster-watch, whose alarms no longer "
@@ -177,7 +177,7 @@ def _watching_beside_a_budget(before: Resolved, after: Resolved) -> Iterator[Cha
     """Yield the removal of monitoring if its stack stays for the budget."""
     if before.monitoring and not after.monitoring and after.stacks.monitoring:
         old = before.monitoring.model_dump(mode="json")
-        yield FieldPath().below("monitoring").change(old, None, NOBODY_TOLD)
+        yield FieldPath().below("monitoring").change(old, None, UNNOTIFIED)
 
 
 def _type_of_a_scaled_endpoint(before: Resolved, after: Resolved) -> Iterator[Change]:

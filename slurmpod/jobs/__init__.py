@@ -1,1 +1,1 @@
-"""Batch scripts for Slurm on HyperPod: read without running them, and judged."""
+"""Batch scripts for Slurm on HyperPod: parsed without running them, and checked."""

@@ -50,9 +50,9 @@ class Allocation(Value):
 def allocation_for(
     resolved: Resolved, *, group: str | None, partition: str | None, nodes: int | None
 ) -> Allocation:
-    """Choose the nodes: of a group or a partition, or of the only one there is.
+    """Choose the nodes: of a group or a partition, or of the only one.
 
-    Without `nodes` it is all that one job can have. Raises JobRefused.
+    Without `nodes`, all that one job can have. Raises JobRefused.
     """
     name = _partition(resolved, group, partition)
     most = most_nodes(resolved, name)
@@ -106,7 +106,7 @@ def _known(kind: str, name: str, names: Sequence[str]) -> str:
 
 
 def _facts(resolved: Resolved, partition: str) -> InstanceType:
-    """Return what nodes of a partition have at least; their accelerators must be the same."""
+    """Return the minimum facts of a partition's nodes; their accelerators must be the same."""
     groups = [each for each in resolved.groups_with(Role.WORKER) if each.partition == partition]
     types = sorted({name for group in groups for name in group.instance_types})
     unknown = [name for name in types if name not in instance_types()]
@@ -118,11 +118,11 @@ def _facts(resolved: Resolved, partition: str) -> InstanceType:
     if len({_abilities(each) for each in facts}) > 1:
         raise JobRefused(
             f"partition {partition} has nodes of several kinds: {', '.join(types)}",
-            "give types that have the same accelerators a partition of their own",
+            "give types with the same accelerators a separate partition",
         )
     return min(facts, key=lambda each: each.cores)
 
 
 def _abilities(facts: InstanceType) -> tuple[object, ...]:
-    """Return what must be the same on all nodes of a job."""
+    """Return the facts that must be the same on all nodes of a job."""
     return (facts.accelerator, facts.accelerator_count, facts.efa_interfaces > 0)

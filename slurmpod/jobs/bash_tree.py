@@ -1,4 +1,4 @@
-"""Trees of bash scripts as tree-sitter reads them, and what their nodes mean to the shell."""
+"""Syntax trees of bash scripts from tree-sitter, and their meaning for the shell."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ARITHMETIC = frozenset({"((", "$(("})
 
 
 def pieces(text: str) -> Iterator[tuple[int, Node]]:
-    """Yield what the parser makes of a text of ASCII characters, and where that begins.
+    """Yield the trees of a text of ASCII characters, and their offsets.
 
     A long text is read in pieces that begin where a statement does, if it is not longer than all
     that is read at once; of a longer list nothing is read, as its parts would look like commands.
@@ -113,7 +113,7 @@ def unquoted(node: Node, text: str, offset: int) -> str:
 def _joined(
     node: Node, text: str, offset: int, span: tuple[int, int], escaped: re.Pattern[str]
 ) -> str:
-    """Return the text of a node's parts, and of what stands between them without backslashes."""
+    """Return the text of a node's parts, and the text between them without backslashes."""
     parts, (done, stop) = [], span
     for child in node.named_children:
         if child.type != "string_content":

@@ -1,4 +1,4 @@
-"""Branches of a shell script, to tell which of its places are never reached in one run."""
+"""Branches of a shell script, to find places that are never reached in the same run."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ARMS = frozenset({"elif_clause", "else_clause"})
 
 
 class Fact(Value):
-    """That a variable is, or is not, something; "" where it is empty."""
+    """A comparison of a variable with a value; "" for an empty one."""
 
     name: str
     value: str
     is_so: bool
 
     def excludes(self, other: Fact) -> bool:
-        """Return whether both cannot be at once."""
+        """Return whether the two are contradictory."""
         if self.name != other.name:
             return False
         if self.value == other.value:
@@ -102,7 +102,7 @@ OF_NODES: dict[str, Callable[[Node], Iterator[Arm]]] = {
 
 
 def _facts(condition: Iterable[Node]) -> list[Fact]:
-    """Return what holds where a condition does; nothing for what is no test of a variable."""
+    """Return the tests that a condition implies; nothing if it tests no variable."""
     text = " ".join((each.text or b"").decode() for each in condition)
     if "||" in text:
         return []

@@ -23,7 +23,9 @@ LONGEST_EXPANDED = 4_000
 
 SHELLS = frozenset({"bash", "sh", "dash", "zsh"})
 WATCHER = "slurmpod_watch/watch.py"
-"""What runs a training's step and watches it: `python3 slurmpod_watch/watch.py ... -- srun ...`."""
+"""Wrapper that runs a training's step and watches it: `python3 slurmpod_watch/watch.py ... -- srun
+...`.
+"""
 
 
 class Wrapper(Value):
@@ -129,7 +131,7 @@ class Option(Value):
 class Parsed(Value):
     """Options, and the words behind them.
 
-    `is_certain` is False where something may be options, and nobody knows which.
+    `is_certain` is False if something may be unknown options.
     """
 
     options: tuple[Option, ...]
@@ -163,7 +165,7 @@ def parse_options(words: Sequence[Word], program: Program, values: Values) -> Pa
 
 
 def values_of(word: Word, values: Values) -> Sequence[str] | None:
-    """Return what a word that is one variable holds at any time; None for any other word."""
+    """Return all values of a word that is one variable; None for any other word."""
     name = variable_name(word)
     return values.get(name, ()) if name else None
 
@@ -195,9 +197,9 @@ def holds_options(held: Sequence[str]) -> bool:
 
 
 def is_unknown(held: Sequence[str]) -> bool:
-    """Return whether nobody knows what is held: the script sets nothing, or what a command prints.
+    """Return whether a value is unknown: not set by the script, or the output of a command.
 
-    The path of a program, which a command looks up, is known well enough.
+    The path of a program, which a command looks up, counts as known.
     """
     firsts = [command[0] for value in held for command in commands_of(value)[:1]]
     return not held or any(each.is_substitution and not LOOKUP.match(each.raw) for each in firsts)
@@ -211,7 +213,7 @@ def _first_held(variable: re.Match[str], values: Values) -> str:
 
 
 def _skip(words: deque[Word], wrapper: Wrapper) -> None:
-    """Drop what belongs to a wrapper from the words behind it."""
+    """Drop a wrapper's own arguments."""
     while words and words[0].text.startswith("-"):
         option = words.popleft().text
         if option == "--":

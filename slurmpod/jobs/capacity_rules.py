@@ -1,4 +1,4 @@
-"""Rules that hold what a job asks for against what the nodes of its partitions have."""
+"""Rules that compare a job's requests with the nodes of its partitions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from slurmpod.resolve import Resolved
 from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 from slurmpod.resolve.slurm import says_who_may_have_what
 
-CAPACITY = ClusterTopic("JOB", "What nodes have (--env)")
+CAPACITY = ClusterTopic("JOB", "Resources of nodes (--env)")
 
 SLURM_CONF = "https://slurm.schedmd.com/slurm.conf.html"
 SBATCH = "https://slurm.schedmd.com/sbatch.html"
@@ -59,12 +59,12 @@ OF_GPUS = (
 OF_MEMORY = ("mem", "mem-per-cpu")
 
 Judge = Callable[[Demand, Groups, int], str]
-"""What a partition with these groups lacks, of which a job can have so many nodes; "": nothing."""
+"""The resource missing in a partition, given its groups and a job's maximum of nodes; "": none."""
 
 
 @CAPACITY.rule(
     "JOB-042",
-    "Nodes have as many GPUs",
+    "Nodes have enough GPUs",
     why="Slurm refuses a job that asks for more GPUs than the nodes of its partition have.",
     fix="ask for as many as the instance type has",
     source=f"{SBATCH}#OPT_gres",
@@ -83,7 +83,7 @@ def _gpus_are_there(script: Script, resolved: Resolved) -> Iterator[ScriptFindin
 
 @CAPACITY.rule(
     "JOB-050",
-    "Nodes have as many CPUs",
+    "Nodes have enough CPUs",
     why="Slurm refuses a job whose tasks need more CPUs than the nodes of its partition have.",
     fix="ask for fewer tasks on a node, or for fewer CPUs for each",
     source=f"{SBATCH}#OPT_cpus-per-task",
@@ -120,7 +120,7 @@ def _tasks_can_be_placed(script: Script, resolved: Resolved) -> Iterator[ScriptF
 
 @CAPACITY.rule(
     "JOB-051",
-    "Nodes have as much memory",
+    "Nodes have enough memory",
     why="Slurm refuses a job that asks for more memory than the nodes of its partition have.",
     fix="ask for less; --mem=0 takes all that a node has",
     source=f"{SBATCH}#OPT_mem",
@@ -131,7 +131,7 @@ def _memory_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFindi
 
 @CAPACITY.rule(
     "JOB-066",
-    "Enough nodes have what each of them needs",
+    "Enough nodes have all requested resources",
     why="A job takes only nodes that have all that it asks of each. Of a partition with several "
     "kinds of nodes these may be fewer than --nodes asks for.",
     fix="ask for fewer nodes, or for less on each",
@@ -178,9 +178,9 @@ def _lacking(
     judge: Judge,
     some_lack: Callable[[list[str]], bool] = all,
 ) -> Iterator[ScriptFinding]:
-    """Yield what all partitions of the job lack: one that has enough of it is sufficient.
+    """Yield the resources that all partitions of the job lack: one with enough is sufficient.
 
-    With `any` in place of `all` each of them needs enough.
+    With `any` instead of `all` each of them needs enough.
     """
     option = next((each for name in names if (each := script.option(name))), None)
     offered = _offered(script, resolved)
@@ -193,9 +193,9 @@ def _lacking(
 
 
 def _offered(script: Script, resolved: Resolved) -> list[tuple[Groups, int]]:
-    """Return what each partition of the job has; nothing where that is not known of all.
+    """Return the nodes of each partition of the job.
 
-    Nothing either for a job without nodes.
+    Nothing if any of them is unknown, or for a job without nodes.
     """
     if takes_no_nodes(script):
         return []

@@ -1,4 +1,4 @@
-"""Rules that hold a script against the cluster that an environment describes."""
+"""Rules that check a script against the cluster of an environment."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CHECKPOINTS = re.compile(
     r"(/(?:opt/(?:dlami/nvme|sagemaker)|tmp|var/tmp|dev/shm|scratch|local|nvme)(?:/[^\s'\"]*)?)",
     re.IGNORECASE,
 )
-"""Where the own disks and the memory of nodes are mounted."""
+"""Mount points of the nodes' local disks and memory."""
 
 
 @CLUSTER.rule(
@@ -58,7 +58,7 @@ def _partition_exists(script: Script, resolved: Resolved) -> Iterator[ScriptFind
 
 @CLUSTER.rule(
     "JOB-041",
-    "The partition has as many nodes",
+    "The partition has enough nodes",
     why="A job that asks for more nodes than its partition has, or gives to one job, never runs.",
     fix="ask for fewer nodes, or give the group a higher count",
     source=f"{SBATCH}#OPT_nodes",
@@ -99,7 +99,7 @@ def _qos_exists(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
 
 @CLUSTER.rule(
     "JOB-045",
-    "EFA is requested on types with EFA",
+    "EFA is required only on types with EFA",
     why="With FI_PROVIDER=efa libfabric uses nothing else. On an instance type without EFA the job "
     "ends at once.",
     fix="remove FI_PROVIDER, or use an instance type with EFA",
@@ -174,9 +174,9 @@ def _output_is_shared(script: Script, resolved: Resolved) -> Iterator[ScriptFind
 
 @CLUSTER.rule(
     "JOB-047",
-    "Jobs keep off login nodes",
+    "Jobs avoid login nodes",
     why=f"HyperPod puts every node into the partition {ALL_NODES_PARTITION}, login nodes, too. A "
-    "job without GPUs may get one, and takes the machine from everybody who works there.",
+    "job without GPUs may get one, and slows down everyone who works there.",
     fix="name a partition of a worker group",
     source="https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-operate-slurm.html",
     severity=Severity.WARNING,
@@ -214,7 +214,7 @@ def _checkpoints_are_shared(script: Script, resolved: Resolved) -> Iterator[Scri
 
 
 def is_shared(resolved: Resolved, path: str) -> bool:
-    """Return whether all nodes see the same at an absolute path."""
+    """Return whether an absolute path is on shared storage."""
     return any(PurePosixPath(path).is_relative_to(mount) for mount in shared_mounts(resolved))
 
 

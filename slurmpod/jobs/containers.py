@@ -1,4 +1,4 @@
-"""The container in which a job runs: its image, and what it sees of the node.
+"""The container of a job: its image and its mounts.
 
 srun starts no container here: the script that srun starts finds out the job's nodes, for which it
 needs scontrol, and starts the container then, with enroot. So auto-resume is as without one, and
@@ -18,7 +18,7 @@ from slurmpod.value import Value
 
 STARTER = "container.sh"
 SCRIPTS = (STARTER, "inside.sh")
-"""What starts a command in the container, and what the container runs first."""
+"""The command that starts the container, and its entry point."""
 
 CLUSTER_LOGS = "/var/log/aws/clusters"
 """What HyperPod writes about the cluster; AWS's libraries look for it (SMP v2's own scripts)."""
@@ -27,7 +27,7 @@ EFA_OF_NODE = "/opt/amazon"
 """Where AWS's installer of EFA puts libfabric (efa) and its NCCL plugin (ofi-nccl)."""
 
 EFA_IN_CONTAINER = "/run/slurmpod-efa"
-"""Where a container sees them: not where its image may have its own."""
+"""Mount path in the container, different from that of an image's own files."""
 
 FILE = re.compile(r"(?:/[A-Za-z0-9_.-]+)+\.sqsh", re.ASCII)
 REFERENCE = re.compile(
@@ -49,7 +49,7 @@ class Container(Value):
 
     @property
     def values(self) -> Mapping[str, object]:
-        """Return what the scripts say of it."""
+        """Return its values for the scripts."""
         options = "none:x-create=dir,rbind"
         return {
             "image_file": self.file,

@@ -1,4 +1,4 @@
-"""What a batch script asks for, as numbers: tasks, CPUs, memory and GPUs."""
+"""A batch script's requests as numbers: tasks, CPUs, memory and GPUs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Gpus(Value):
 
 
 class Demand(Value):
-    """The numbers of a job; None for what it does not say, or what nobody can read."""
+    """The numbers of a job; None if missing or unreadable."""
 
     fewest_nodes: int | None
     most_nodes: int | None
@@ -113,7 +113,7 @@ class Demand(Value):
 
 
 def demand_of(script: Script) -> Demand:
-    """Return what the directives of a script ask for."""
+    """Return the requests of a script's directives."""
     nodes = node_counts(_value(script, "nodes"))
     per_node = gpus_of(script, "gres").count or gpus_of(script, "gpus-per-node").count
     hardware = hardware_of(script)
@@ -170,13 +170,13 @@ def _value(asking: Script | Step, name: str) -> str:
 
 
 def _has_whole_nodes(script: Script) -> bool:
-    """Return whether the job shares its nodes with nobody: --exclusive without a word behind it."""
+    """Return whether the job has its nodes alone: --exclusive without a value."""
     option = script.option("exclusive")
     return option is not None and not option.value
 
 
 def _tasks_per_node(script: Script) -> int | None:
-    """Return what the last one of two names of one option says."""
+    """Return the value of the last use of an option with two names."""
     given = [each for each in script.options if each.name in TASKS_PER_NODE]
     return number_of(script, given[-1].name) if given else None
 

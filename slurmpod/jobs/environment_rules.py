@@ -1,4 +1,4 @@
-"""Rules for variables: where processes meet, and what NCCL and EFA are told."""
+"""Rules for variables: the rendezvous of processes, and settings of NCCL and EFA."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slurmpod.jobs.shell import Word
 from slurmpod.problems import Severity
 from slurmpod.reading.secrets_in_text import TOKEN
 
-MEETING = Topic("JOB", "Where processes meet")
+MEETING = Topic("JOB", "Rendezvous of processes")
 VARIABLES = Topic("JOB", "Variables and arguments")
 
 EFA_VARIABLES = "https://github.com/aws/aws-ofi-nccl/blob/master/doc/efa-env-var.md"

@@ -1,4 +1,4 @@
-"""Rules for what sbatch itself asks of a script, and for what it puts where."""
+"""Rules for requirements of sbatch, and for output files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slurmpod.jobs.shell import Place
 from slurmpod.jobs.training import is_measured, is_named_training, is_training
 from slurmpod.problems import Severity
 
-FORM = Topic("JOB", "What sbatch reads")
+FORM = Topic("JOB", "Requirements of sbatch")
 
 SBATCH = "https://slurm.schedmd.com/sbatch.html"
 SBATCH_SOURCE = "https://github.com/SchedMD/slurm/blob/master/src/sbatch/sbatch.c"
@@ -147,7 +147,7 @@ def _files_are_written_out(script: Script) -> Iterator[ScriptFinding]:
     for name in ("output", "error", "input"):
         option = script.option(name)
         if option and NOT_EXPANDED.search(option.value):
-            yield ScriptFinding(option.place, f"sbatch takes '{option.value}' as it stands there")
+            yield ScriptFinding(option.place, f"sbatch uses '{option.value}' literally")
 
 
 @FORM.rule(

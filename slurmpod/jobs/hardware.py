@@ -25,14 +25,14 @@ UNCERTAIN_HINT = ("sockets-per-node", "cores-per-socket")
 HINT_IS_IGNORED = "25.11"
 
 ONE_THREAD = frozenset({"nomultithread", "compute_bound", "memory_bound"})
-"""What --hint says to have tasks on cores, and not on each of their threads."""
+"""Values of --hint that place tasks on cores, not on threads."""
 
 MOST_DIGITS = 5
 COUNT = re.compile(rf"[0-9]{{1,{MOST_DIGITS}}}", re.ASCII)
 
 
 class Hardware(Value):
-    """The least of each that a node must have; None where nothing is said of it."""
+    """The minimum of each that a node must have; None if not specified."""
 
     sockets: int | None = None
     cores_per_socket: int | None = None
@@ -59,7 +59,7 @@ def follows_hint(script: Script) -> bool | None:
 
 
 def hardware_of(script: Script) -> Hardware:
-    """Return what the options of a script say of the hardware of its nodes."""
+    """Return the hardware that the options of a script request."""
     hint, is_followed = script.option("hint"), follows_hint(script)
     if hint and is_followed is None:
         return Hardware()

@@ -58,7 +58,7 @@ def without(documents: tuple[HereDocument, ...], text: str) -> str:
 
 
 def blank(pattern: re.Pattern[str], text: str) -> str:
-    """Return a text with blanks in place of what a pattern finds; lines stay lines."""
+    """Return a text with the matches of a pattern replaced by blanks, keeping lines."""
     return pattern.sub(lambda match: NOT_NEWLINE.sub(" ", match.group()), text)
 
 

@@ -1,4 +1,4 @@
-"""What the nodes of a partition lack for a job, in words that sbatch has for it; "" for nothing."""
+"""Resources that a partition's nodes lack for a job, with the message of sbatch; "" for none."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MORE_THAN_ALL = "More processors requested than permitted"
 NOT_AVAILABLE = "Requested node configuration is not available"
 
 Groups = list[tuple[int, tuple[Node, ...]]]
-"""The groups of a partition: how many nodes, and what each of them may be."""
+"""The groups of a partition: the number of nodes, and their possible types."""
 
 
 def lacks_cpus(demand: Demand, groups: Groups, most: int) -> str:
-    """Return what is lacking where no node, or not enough of them, have the CPUs of its tasks."""
+    """Return the lack if too few nodes have the CPUs for the job's tasks."""
     nodes = all_nodes(groups)
     if not any(has_hardware(demand, node) for node in nodes):
         lacking = "has not the sockets, cores and threads that are asked for"
@@ -49,12 +49,12 @@ def lacks_cpus(demand: Demand, groups: Groups, most: int) -> str:
 
 
 def _said_of_cpus(demand: Demand, groups: Groups, most: int) -> str:
-    """Return what sbatch says: whether all nodes together, or each of them, have too few CPUs."""
+    """Return the message of sbatch: for too few CPUs in total, or per node."""
     return f'"{MORE_THAN_ALL if lacks_cpus_in_all(demand, groups, most) else NOT_AVAILABLE}"'
 
 
 def lacks_cpus_in_all(demand: Demand, groups: Groups, most: int) -> str:
-    """Return what is lacking where all nodes together have too few CPUs for the job."""
+    """Return the lack if all nodes together have too few CPUs for the job."""
     wanted, there = demand.cpus_in_all, _room(groups, most, lambda node: node.cpus)
     if wanted <= there:
         return ""
@@ -62,7 +62,7 @@ def lacks_cpus_in_all(demand: Demand, groups: Groups, most: int) -> str:
 
 
 def lacks_memory(demand: Demand, groups: Groups, _most: int) -> str:
-    """Return what is lacking where no node has the memory that the job asks for on one."""
+    """Return the lack if no node has the memory that the job requests per node."""
     nodes = all_nodes(groups)
     largest = max(node.memory_mib for node in nodes)
     wanted = demand.memory_of_node_mib
@@ -75,7 +75,7 @@ def lacks_memory(demand: Demand, groups: Groups, _most: int) -> str:
 
 
 def lacks_gpus(demand: Demand, groups: Groups, most: int) -> str:
-    """Return what is lacking where nodes have too few GPUs, each or together."""
+    """Return the lack if nodes have too few GPUs, each or together."""
     largest = max(node.gpus for node in all_nodes(groups))
     on_a_node = max(demand.gpus_per_node, demand.gpus_per_task, demand.gpus_of_sockets)
     if on_a_node > largest:
@@ -91,7 +91,7 @@ def lacks_gpus(demand: Demand, groups: Groups, most: int) -> str:
 
 
 def lacks_nodes(demand: Demand, groups: Groups, most: int) -> str:
-    """Return what is lacking where each thing is there, and too few nodes have all of them."""
+    """Return the lack if too few nodes have all resources together."""
     if any(lacks(demand, groups, most) for lacks in (lacks_cpus, lacks_memory, lacks_gpus)):
         return ""
     usable, wanted = len(cpus_of_usable(demand, groups)), demand.nodes_needed
@@ -109,7 +109,7 @@ def _cpus(demand: Demand, node: Node) -> int:
 
 
 def _tasks(demand: Demand, node: Node) -> int:
-    """Return how many tasks of the job have CPUs and GPUs of their own on a node."""
+    """Return the number of tasks for which a node has separate CPUs and GPUs."""
     limits = [cpus_for(demand, node) // demand.cpus_per_task]
     limits += [demand.tasks_per_node] if demand.tasks_per_node else []
     limits += [node.gpus // demand.gpus_per_task] if demand.gpus_per_task else []
@@ -118,7 +118,7 @@ def _tasks(demand: Demand, node: Node) -> int:
 
 
 def _room(groups: Groups, count: int, measure: Callable[[Node], int]) -> int:
-    """Return what the largest nodes have together, as many as the job can have."""
+    """Return the total of the largest nodes that the job can have."""
     each = [(max(map(measure, kinds)), number) for number, kinds in groups]
     total = 0
     for size, number in sorted(each, reverse=True):

@@ -30,7 +30,7 @@ OF_RANKS = re.compile(
 RANK = re.compile(r"(?:(?:NODE|MACHINE)_?)?RANK", re.IGNORECASE)
 OF_BATCH_SCRIPT = re.compile(r"\$\{?(SLURM_(?:NODEID|PROCID))\}?")
 OF_TORCHRUN = "PET_"
-"""What variables begin with that torchrun takes for its arguments."""
+"""Prefix of variables that torchrun reads as arguments."""
 
 SQUASHFS = re.compile(r"[^/$:#]+\.sqsh")
 WITH_REGISTRY = re.compile(r"(?:docker://)?([a-z0-9-]+(?:\.[a-z0-9-]+)+(?::[0-9]+)?)/([^#]+)")
@@ -97,7 +97,7 @@ def _at_one_host(script: Script) -> Iterator[ScriptFinding]:
             match = FIXED_HOST.search(word.raw)
             is_later = match and not FIXED_HOST.search(word.expanded)
             if match and is_later and not WHICH_NODE.search(word.raw):
-                message = "each node meets itself: its own name is asked for in each task"
+                message = "each node waits at itself: each task uses its own host name"
                 yield ScriptFinding(word.place_of(match.start()), message)
         yield from _at_itself(step, script)
 
@@ -194,25 +194,23 @@ def _launches(step: Step, script: Script) -> Iterator[Launch]:
 
 
 def _at_itself(step: Step, script: Script) -> Iterator[ScriptFinding]:
-    """Yield where a step over several nodes is told to meet at the machine that it runs on."""
+    """Yield steps over several nodes whose rendezvous host is the local machine."""
     launches = list(_launches(step, script))
     several = [each for each in launches if each.is_for_several_nodes]
     for launch in several:
         if ITSELF.match(launch.meeting):
             place = _place_of(launch.meeting, step)
-            yield ScriptFinding(place, f"each node meets itself: {launch.meeting}")
+            yield ScriptFinding(place, f"each node waits at itself: {launch.meeting}")
         elif not launch.meeting and launch.launcher == "torchrun" and _has_no_other(launch, script):
-            yield ScriptFinding(
-                step.place, "torchrun is told no place to meet, and waits at itself"
-            )
+            yield ScriptFinding(step.place, "torchrun has no rendezvous host, and waits at itself")
     held = script.values.get(MEETING, ())
     if not launches and held and all(map(ITSELF.match, held)) and is_training(step, script):
         place = next(each.place for each in script.assignments if each.name == MEETING)
-        yield ScriptFinding(place, f"each node meets itself: {MEETING} is {held[0]}")
+        yield ScriptFinding(place, f"each node waits at itself: {MEETING} is {held[0]}")
 
 
 def _has_no_other(launch: Launch, script: Script) -> bool:
-    """Return whether nothing else can have told torchrun where to meet."""
+    """Return whether torchrun has no other source of a rendezvous host."""
     return launch.is_certain and not any(name.startswith(OF_TORCHRUN) for name in script.values)
 
 

@@ -1,6 +1,6 @@
-"""What starts the processes of a node itself: torchrun, accelerate, deepspeed, and what they get.
+"""Launchers of a node's processes (torchrun, accelerate, deepspeed) and their arguments.
 
-Their arguments are read with what the script sets variables to, as long scripts hold them there.
+The script's variables are filled in, because long scripts keep arguments there.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "others": ("hostfile", "H"),
     },
 }
-"""What a launcher calls the same things. Sources: torch.distributed.run, "accelerate launch", and
-deepspeed.launcher.runner, each with --help."""
+"""Names of the same options in each launcher. Sources: torch.distributed.run, "accelerate launch",
+and deepspeed.launcher.runner, each with --help.
+"""
 
 
 class Launch(Value):
-    """One start of a launcher; "" stands for an argument that is not given.
+    """A call of a launcher; "" for a missing argument.
 
-    `is_certain` is False where the script does not tell what some arguments are.
+    `is_certain` is False if some arguments are unknown.
     """
 
     launcher: str
@@ -56,12 +57,12 @@ class Launch(Value):
 
     @property
     def is_for_several_nodes(self) -> bool:
-        """Whether it is told of several nodes."""
+        """Whether it is started for several nodes."""
         return self.nodes not in ("", *ONE_NODE)
 
     @property
     def is_deepspeed(self) -> bool:
-        """Whether it is the one that does not wait for others like it on other nodes."""
+        """Whether it does not wait for launchers on other nodes."""
         return self.launcher == "deepspeed"
 
     @property
@@ -71,7 +72,7 @@ class Launch(Value):
 
 
 def launch_of(call: Call, values: Values) -> Launch | None:
-    """Return what a call launches; None where it is no launcher."""
+    """Return the launch of a call; None if it is not a launcher."""
     launcher = _launcher(call)
     if not launcher:
         return None

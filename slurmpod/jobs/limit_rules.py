@@ -1,4 +1,4 @@
-"""Rules that hold a job against the limits of a cluster: time, accounts, QOS, arrays, names."""
+"""Rules that check a job against the limits of a cluster: time, accounts, QOS, arrays, names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SBATCH = "https://slurm.schedmd.com/sbatch.html"
 SLURM_CONF = "https://slurm.schedmd.com/slurm.conf.html"
 FOREVER = float("inf")
 MOST_INDICES = 1001
-"""MaxArraySize where slurm.conf says nothing: indices are below it (slurm.conf(5))."""
+"""Default of MaxArraySize: indices are below it (slurm.conf(5))."""
 
 INDEX = re.compile(r"[0-9]{1,9}", re.ASCII)
 STEP_OR_LIMIT = re.compile(r":[0-9]*|%.*", re.ASCII)
@@ -36,18 +36,19 @@ OF_NO_NODE = {
     "licenses": ("licenses", "Invalid license specification"),
     "tmp": ("", "Temporary disk specification can not be satisfied"),
 }
-"""Options that ask for what HyperPod gives no node: the setting of slurm.conf that can, and what
-sbatch says without it."""
+"""Options for resources that HyperPod does not configure: the setting of slurm.conf, and the
+message of sbatch without it.
+"""
 
 FEATURES = ("constraint", "prefer")
-"""What a user's own script may give a node: `scontrol update NodeName=... Features=...`."""
+"""How a user's script may add features to a node: `scontrol update NodeName=... Features=...`."""
 
 
 @LIMITS.rule(
     "JOB-052",
     "The job requests nothing that no node has",
-    why="HyperPod gives nodes neither features nor a size of their own disk, and slurm.conf has no "
-    "licenses. Slurm refuses a job that asks for some.",
+    why="HyperPod configures neither features nor temporary disk space on nodes, and no "
+    "licenses. Slurm refuses jobs that request them.",
     fix="remove the option; a partition chooses the kind of nodes",
     source=f"{SBATCH}#OPT_constraint",
 )

@@ -29,10 +29,10 @@ REFUSED = frozenset(
     f"JOB-{number:03}"
     for number in (7, 8, 9, 10, 40, 41, 42, 43, 44, 50, 51, 52, 53, 54, 55, 56, 57, 58, 66)
 )
-"""Rules whose break makes sbatch refuse the script, where it is in a directive."""
+"""Rules whose violation in a directive makes sbatch refuse the script."""
 
 WHOLE = frozenset({"JOB-002", "JOB-003"})
-"""Rules whose break makes sbatch refuse the script, wherever it is."""
+"""Rules whose violation anywhere makes sbatch refuse the script."""
 
 
 def topics() -> tuple[Topic | ClusterTopic, ...]:
@@ -66,7 +66,7 @@ def lint(
 
 
 def verdict(text: str, resolved: Resolved, slurm: str = "") -> tuple[Problem, ...]:
-    """Return why sbatch refuses a script on a cluster; nothing where it takes it."""
+    """Return why sbatch refuses a script on a cluster; nothing if it accepts it."""
     script = read_script("", text, slurm=slurm)
     places = (*(each.place for each in script.options), *(each.place for each in script.strays))
     directives = {place.line for place in places}

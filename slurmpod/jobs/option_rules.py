@@ -1,4 +1,4 @@
-"""Rules for options of sbatch and srun: their names, their values, and what they say together."""
+"""Rules for options of sbatch and srun: names, values, and combinations."""
 
 from __future__ import annotations
 

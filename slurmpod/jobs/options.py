@@ -136,7 +136,7 @@ def full_names(name: str, program: Program) -> tuple[str, ...]:
 
 
 def refusal(option: KnownOption, value: str) -> str:
-    """Return what a value has to look like, if Slurm refuses this one; "" for a sound value."""
+    """Return the expected form if Slurm refuses this value; "" for a valid one."""
     if option.kind == "choice":
         is_sound = value.lower() in option.words or (not value and option.name == "exclusive")
         return "" if is_sound else f"one of {', '.join(option.words)}"
@@ -242,4 +242,4 @@ KINDS: Mapping[str, tuple[Callable[[str], object], str]] = MappingProxyType(
         "signal": (_is_signal, "a signal, such as USR1@60 or B:TERM@120"),
     }
 )
-"""What tells whether a value is of a kind, and the words for values that are."""
+"""The check of each kind of value, and its description."""

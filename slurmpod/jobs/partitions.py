@@ -39,7 +39,7 @@ class Node(Value):
 
 
 def asked_partitions(script: Script, resolved: Resolved) -> tuple[str, ...]:
-    """Return where the job may run: in what it names, or in the default."""
+    """Return the partitions of a job: those that it names, or the default."""
     option = script.option("partition")
     if option:
         return tuple(option.value.split(","))
@@ -65,9 +65,9 @@ def kinds_of_workers(script: Script, resolved: Resolved) -> dict[str, InstanceTy
 
 
 def nodes_of(resolved: Resolved, name: str) -> list[tuple[int, tuple[Node, ...]]] | None:
-    """Return the groups of a partition: how many nodes, and what each of them may be.
+    """Return the groups of a partition: the number of nodes, and their possible types.
 
-    None where an instance type is unknown, so that nobody can say what the nodes have.
+    None if an instance type is unknown.
     """
     groups = _groups(resolved, name)
     if any(facts is None for group in groups for facts in group.facts_of_types):
@@ -92,7 +92,7 @@ def _nodes(group: ResolvedGroup) -> Iterator[Node]:
 
 
 def _sockets(facts: InstanceType) -> tuple[int, ...]:
-    """Return on how many sockets the cores may be: EC2 does not tell."""
+    """Return on how many sockets the cores may be: EC2 does not publish it."""
     if facts.cores <= MOST_ON_ONE_SOCKET:
         return (1,)
     return (2,) if facts.accelerator_count and facts.cores > FEWEST_ON_TWO else (1, 2)

@@ -1,8 +1,8 @@
-"""What versions of Slurm refuse though there is room: tasks that they cannot place on nodes.
+"""Tasks that some versions of Slurm cannot place on nodes, although there are enough CPUs.
 
 With --overcommit slurmctld chooses nodes without regard to tasks: as many as the job may have, each
-with the CPUs of one task. Afterwards it finds no room for more tasks on them, where these have CPUs
-or GPUs of their own, and where the job has the nodes for itself.
+with the CPUs of one task. Afterwards it finds no room for more tasks on them, if these have
+separate CPUs or GPUs, or if the job has the nodes exclusively.
 """
 
 from __future__ import annotations

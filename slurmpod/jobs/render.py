@@ -1,4 +1,4 @@
-"""A recipe, the nodes that it gets, what its user chose -> the files of a job, in memory."""
+"""A recipe, its nodes and the user's choices -> the files of a job, in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from slurmpod.jobs.containers import (
 )
 from slurmpod.jobs.recipes.recipe import EACH_NODE, JOBS, Parameters, Place, Recipe
 from slurmpod.jobs.variables import NO_VARIABLES, SCRIPT, Variables
-from slurmpod.jobs.watcher import TOLD, WATCHED, Watching, watcher_files
+from slurmpod.jobs.watcher import DEFAULT_WATCHING, WATCHED, Watching, watcher_files
 from slurmpod.resolve import Resolved
 from slurmpod.value import Value
 
@@ -60,7 +60,7 @@ def render_job(
     folder: str | None,
     image: str | None = None,
     variables: Variables = NO_VARIABLES,
-    watching: Watching = TOLD,
+    watching: Watching = DEFAULT_WATCHING,
 ) -> Job:
     """Render a job; its files lie in `folder`, or where HyperPod's own user keeps files.
 

@@ -1,4 +1,4 @@
-"""How many CPUs of an idle node a job can use, as Slurm's select/cons_tres counts them."""
+"""CPUs of an idle node that a job can use, as Slurm's select/cons_tres counts them."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ HANDING_ON = frozenset({"read", "mapfile", "readarray", "srun"})
 """What gives a here document to a step, or to a variable that one is given."""
 
 Beside = Callable[[str], str | None]
-"""The text of the script of that name in the folder of a batch script; None where there is none."""
+"""The text of the script of that name in the folder of a batch script, or None."""
 
 EXPORTED = re.compile(r"""(?:^|,)([A-Za-z_]\w*)=((?:[^,'"]++|'[^']*+'|"[^"]*+")*+)""")
 """A variable in the value of --export, whose commas may stand in quotes (sbatch(1), --export)."""
@@ -92,7 +92,7 @@ class Script(Value):
     parsed: ParsedScript = field(repr=False)
     beside: Beside = field(repr=False)
     slurm: str
-    """The version of Slurm that reads it, such as 24.11; "" where nobody knows."""
+    """The version of Slurm that reads it, such as 24.11; "" if unknown."""
 
     line: int = 1
     """Where it begins: below the first line in a here document that is given to sbatch."""
@@ -125,7 +125,7 @@ class Script(Value):
 
     @cached_property
     def handed_on(self) -> tuple[Command, ...]:
-        """What stands in the here documents that a step, or a variable for one, is given."""
+        """The contents of the here documents of a step, or of a variable for one."""
         handing = (each for each in self.documents if HANDING_ON & self._names(each.reader))
         return tuple(command for document in handing for command in document.commands)
 
@@ -160,7 +160,7 @@ class Script(Value):
 
 
 def nothing(_name: str) -> None:
-    """Return no text: what is said of files beside a script that nobody looks at."""
+    """Return no text: the default if files beside a script are not read."""
 
 
 def read_script(

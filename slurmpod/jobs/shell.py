@@ -1,7 +1,7 @@
 """A shell script as commands, which are words with their places, read with tree-sitter.
 
-Nothing is run. What bash would refuse, and what the grammar of tree-sitter-bash does not know, is
-read as far as it goes: the words around it are found all the same.
+Nothing is run. Syntax that bash would refuse, or that the grammar of tree-sitter-bash does not
+support, is skipped: the words around it are still found.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ Command = tuple[Word, ...]
 
 
 class Document(Value):
-    """A here document: the command that reads it, and its text as a script of its own.
+    """A here document: the command that reads it, and its text as a separate script.
 
     The shell expands what is in it before the command sees it, in '...', too, unless the word
     that ends it is quoted.

@@ -38,7 +38,7 @@ def is_job(script: Script) -> bool:
 
 
 def _known_options(call: Call, values: Values) -> Iterator[Option]:
-    """Yield the options of a command of which the script tells the value."""
+    """Yield the options of a command whose values are in the script."""
     for option in parse_options(call.arguments, "sbatch", values).options:
         value = expanded(option.value, values)
         if "$" not in value:

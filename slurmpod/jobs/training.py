@@ -1,4 +1,4 @@
-"""What a step or a job runs: training, or something that nobody has to restart."""
+"""Whether a step or a job runs training, or something that need not be restarted."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def is_measured(script: Script) -> bool:
 def is_training(step: Step, script: Script, judge: Judge = trains) -> bool:
     """Return whether a step looks like training: the names of data and of images do not count.
 
-    A script that lies beside the batch script is looked into.
+    A script beside the batch script is read, too.
     """
     called = [each for call in step.runs for each in (call, *_in_shell(call, script.values))]
     return any(judge(each, script.values) or _trains_beside(each, script, judge) for each in called)

@@ -22,7 +22,7 @@ SCRIPT = "secrets.sh"
 """What a batch script sources to take its secrets."""
 
 NAMES_AND_ARNS = "SLURMPOD_SECRETS"
-"""The variable that tells the script which: NAME=ARN, with blanks between."""
+"""The variable that lists them for the script: NAME=ARN, separated by spaces."""
 
 OF_SLURM = ("SLURM", "SBATCH", "SRUN")
 """How variables begin that change what sbatch and srun do (sbatch(1), INPUT ENVIRONMENT VARIABLES),
@@ -42,14 +42,14 @@ class Variables(Value):
 
     @property
     def names_and_arns(self) -> str:
-        """What `secrets.sh` is told; it holds no secret."""
+        """The input of `secrets.sh`, which contains no secret."""
         return " ".join(f"{name}={arn}" for name, arn in self.secrets.items())
 
     @property
     def for_submission(self) -> Mapping[str, str]:
-        """Return what sbatch is started with; Slurm keeps it with the job."""
-        told = {NAMES_AND_ARNS: self.names_and_arns} if self.secrets else {}
-        return {**self.values, **told}
+        """Return the environment of sbatch, which Slurm stores with the job."""
+        listed = {NAMES_AND_ARNS: self.names_and_arns} if self.secrets else {}
+        return {**self.values, **listed}
 
 
 NO_VARIABLES = Variables()
@@ -63,7 +63,9 @@ def variables_of(
     *,
     in_container: bool,
 ) -> Variables:
-    """Return what options say: NAME=VALUE, the lines of a file, and NAME=ARN. Raises JobRefused.
+    """Return the variables of options: NAME=VALUE, the lines of a file, and NAME=ARN.
+
+    Raises JobRefused.
 
     An option wins over a line of the file.
     """
@@ -138,5 +140,5 @@ def _refuse_arn(arn: str, resolved: Resolved) -> None:
     if arn not in {each.secret_arn for each in resolved.identity.job_secrets}:
         raise JobRefused(
             f"the role of {resolved.name}'s workers may not read {arn}",
-            "name it under identity.job_secrets, and deploy: secretsmanager:GetSecretValue",
+            "add it under identity.job_secrets, and deploy: secretsmanager:GetSecretValue",
         )

@@ -33,7 +33,7 @@ class Watching(Value):
         return ("--action", self.action, *floor)
 
 
-TOLD = Watching()
+DEFAULT_WATCHING = Watching()
 
 
 def watcher_files() -> Mapping[str, bytes]:

@@ -4,10 +4,9 @@ The rules, which docs/extends.md shows with examples:
 
 - Mappings are merged key by key. Keys of only one of the two files stay unchanged.
 - Every other value of the file replaces the base's as a whole: text, numbers, lists.
-- `null`, written out, takes a key of the base away, so that its default holds again. Where `null`
-  has a meaning of its own, which is not the default, it means that instead: `storage.lustre: null`
-  is no file system. A value that was left out (`tags:`) takes nothing away; it is the mistake that
-  it is in every file.
+- An explicit `null` removes a key of the base, so that its default applies again. If `null` has
+  another meaning than the default, that meaning applies: `storage.lustre: null` is no file system.
+  An omitted value (`tags:`) removes nothing; it is a mistake, as in every file.
 - Lists of mappings with a `name` are merged by name: an entry with the name of an entry of the base
   is merged into it, others are appended. `[]` replaces such a list like any other value. Where
   entries are for different processors, as packages are, they have the `architecture` in common too.

@@ -23,7 +23,7 @@ GRAFANA = (
     "what-is-Amazon-Managed-Service-Grafana.html"
 )
 
-TOLD_OF_ALARMS = ("critical", "warning")
+URGENT_SEVERITIES = ("critical", "warning")
 """The severities that alarms have."""
 
 WITHOUT_GRAFANA = fact("regions.without_grafana")
@@ -41,7 +41,7 @@ WITHOUT_GRAFANA = fact("regions.without_grafana")
 def _somebody_is_told(resolved: Resolved) -> Iterator[Finding]:
     if resolved.monitoring is None:
         return
-    for severity in TOLD_OF_ALARMS:
+    for severity in URGENT_SEVERITIES:
         subscribers = getattr(resolved.monitoring.notify, severity)
         if not (subscribers.emails or subscribers.https):
             place = ("monitoring", "notify", severity)

@@ -1,1 +1,1 @@
-"""A launch script of the user's own -> what `own-program` is given to run it here."""
+"""The user's launch script -> the arguments of `own-program` to run it here."""

@@ -1,10 +1,10 @@
-"""`accelerate launch`: what it starts, and its configuration for the nodes of a job. Pure.
+"""`accelerate launch`: its program, and its configuration for the nodes of a job. Pure.
 
-It gives a plugin and a precision to its program, so it stays what starts the program, once on each
-node: step.sh says where and how many, as it does to torchrun. The job has a configuration of its
-own, made of the repository's, as keys of a file hold over some options, and without a file the one
-in somebody's home would. Source: Accelerate, src/accelerate/commands/launch.py and
-utils/launch.py.
+It passes a plugin and a precision to its program, so it still starts the program, once on each
+node: step.sh sets the nodes and processes, as for torchrun. The job has a separate configuration,
+derived from the repository's, because keys of a file override some options, and without a file the
+one in the user's home directory would apply. Source: Accelerate, src/accelerate/commands/launch.py
+and utils/launch.py.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from slurmpod.jobs.allocation import JobRefused
 
 CONFIGURATION = "slurmpod_accelerate.yaml"
 NAMED = "--config_file="
-"""How the words of a program begin that accelerate starts."""
+"""Prefix of the words of a program that accelerate starts."""
 
 NAMES = frozenset({"accelerate", "accelerate-launch"})
 PLACES = frozenset(
@@ -30,7 +30,7 @@ PLACES = frozenset(
     | {"deepspeed_hostfile", "deepspeed_exclusion_filter", "deepspeed_inclusion_filter"}
     | {"deepspeed_multinode_launcher"}
 )
-"""What says where a training runs, as an option or a key of a configuration."""
+"""Options and configuration keys that set nodes and processes."""
 
 KINDS = {
     "multi_gpu": "MULTI_GPU",
@@ -38,7 +38,7 @@ KINDS = {
     "use_deepspeed": "DEEPSPEED",
     "use_megatron_lm": "MEGATRON_LM",
 }
-"""Options that choose how processes work together, over what a configuration says."""
+"""Options for the cooperation of processes, which override the configuration."""
 
 FLAGS = frozenset(
     {*KINDS, "quiet", "q", "debug", "enable_cpu_affinity", "dynamo_use_fullgraph"}
@@ -55,9 +55,9 @@ HERE = "LOCAL_MACHINE"
 
 
 def of_accelerate(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what accelerate gets, its configuration first, and what was left out.
+    """Return accelerate's arguments, the configuration first, and the omitted ones.
 
-    Raises JobRefused for options of which nobody knows what they do here.
+    Raises JobRefused for options with an unknown effect here.
     """
     rest, file, kept, left_out = deque(words), "", list[str](), list[str]()
     if rest and rest[0] == "launch":
@@ -71,12 +71,12 @@ def of_accelerate(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...
         if name == "config_file":
             file = value
         elif name in PLACES:
-            left_out.append(f"{option}: step.sh says it")
+            left_out.append(f"{option}: step.sh sets it")
         elif name in FLAGS or KEPT.fullmatch(name):
             kept.append(option)
         else:
             raise JobRefused(
-                f"accelerate is given {written}, of which it is not known what it does here",
+                f"accelerate is given {written}, whose effect here is not known",
                 "leave it out, and write the command behind --: -- accelerate launch ...",
             )
     return (f"{NAMED}{file}", *kept, *_program(rest)), tuple(left_out)
@@ -115,7 +115,7 @@ def for_job(
 
 
 def _refuse_unsuitable(kind: str, accelerator: str) -> None:
-    """Raise JobRefused where accelerate would leave out a plugin, without a word."""
+    """Raise JobRefused if accelerate would silently ignore a plugin."""
     if accelerator == "gpu" or (not accelerator and kind in ("NO", "MULTI_GPU")):
         return
     raise JobRefused(
@@ -133,7 +133,7 @@ def _program(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _read(file: str, text: str) -> dict[str, Any]:
-    """Return a configuration without what says where a training runs. Raises JobRefused."""
+    """Return a configuration without nodes and processes. Raises JobRefused."""
     try:
         found = yaml.safe_load(text) or {}
     except yaml.YAMLError:

@@ -1,4 +1,4 @@
-"""A repository's launch script and what its user says -> a job, and how it differs. Pure."""
+"""A repository's launch script and the user's choices -> a job, and its differences. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from slurmpod.resolve import Resolved
 from slurmpod.value import Value
 
 SHOWN = 5
-"""Scripts that are named where one has to be chosen."""
+"""Maximum of scripts listed for a choice."""
 
 PATH = re.compile(r"(?:^|=)(/[^=,:]+)$")
 REQUIREMENTS = ("requirements.txt", "pyproject.toml", "uv.lock", "setup.py")
@@ -59,7 +59,7 @@ class AdoptedProgram(OwnProgramParameters):
 
 
 class Adopted(Value):
-    """A job, the script that it comes from (None for a command), and what a user has to know."""
+    """A job, its original script (None for a command), and notes for the user."""
 
     job: Job
     original: Script | None
@@ -87,14 +87,15 @@ def chosen_script(texts: Mapping[str, str], named: str | None) -> Script:
     if len(found) != 1:
         names = first_of(found or sorted(texts), SHOWN) or "no script at all"
         raise JobRefused(
-            f"not one batch script trains, but {len(found) or 'none'}; the folder has {names}",
+            f"there must be exactly one batch script that trains, not {len(found) or 'none'}; "
+            f"the folder has {names}",
             "name one with --script, or write the command behind --",
         )
     return read_script(found[0], texts[found[0]])
 
 
 def launch_for(script: Script | None, command: Sequence[str], given: Mapping[str, str]) -> Launch:
-    """Return what is started: the command of the user, or that of the script."""
+    """Return the launch command: the user's, or the script's."""
     if script is None:
         words, left_out = without_launcher(command)
         return Launch(words, {}, left_out)

@@ -1,4 +1,4 @@
-"""The launch command of a script: its program, without what says where it runs. Pure."""
+"""The launch command of a script: its program, without nodes and processes. Pure."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ FLAGS = frozenset({"standalone", "no-python", "run-path", "monitor-interval-flag
 """Options of torchrun without a value (torch.distributed.run, get_args_parser)."""
 
 KEPT = frozenset({"role", "tee", "redirects", "log-dir", "local-ranks-filter", "logs-specs"})
-"""Options of torchrun that say nothing of where it runs."""
+"""Options of torchrun that do not set nodes or processes."""
 
 OTHERS = {"gantry": "starts jobs of another scheduler"}
-"""Launchers in whose place torchrun may train otherwise without a word, and why."""
+"""Launchers that torchrun cannot safely replace, and why."""
 
 MODULES_OF_OTHERS = frozenset({*OTHERS, *LAUNCHERS, *accelerate.NAMES})
 SHOWN = 60
-"""Characters of a command that are shown."""
+"""Length of a command in messages."""
 
 HARMLESS = frozenset(
     {"echo", "printf", "set", "export", "scontrol", "hostname", "srun", "head", "date", ":", "["}
     | {"cd", "shift", "read", "local", "wait", "exit", "bash", "sh", "source", "unset", "true"}
 )
-"""What a script runs to find its way, and nothing depends on here."""
+"""Programs for orientation, which the job does not need."""
 
 
 class Launch(Value):
-    """What `own-program` starts. `left_out` says what of the original is not there, and why."""
+    """The command for `own-program`. `left_out` lists omitted parts of the original, and why."""
 
     words: tuple[str, ...]
     variables: Mapping[str, str]
@@ -50,7 +50,7 @@ class Launch(Value):
 
 
 def launch_of_script(script: Script, given: Mapping[str, str]) -> Launch:
-    """Return what a script starts, with variables that the user gives. Raises JobRefused."""
+    """Return the launch command of a script, with the user's variables. Raises JobRefused."""
     values = values_of_script(script, given)
     found = [each for each in _calls(script) if trains(each, values)]
     named = [each for each in found if is_named_training(each, values)] or found
@@ -76,7 +76,7 @@ def _words(call: Call, values: Values) -> tuple[str, ...]:
 
 
 def _other_trainings(named: Sequence[Call], values: Values) -> Iterator[str]:
-    """Say which trainings a script has beside the last one, such as those of other branches."""
+    """Return notes on trainings other than the last one, such as those of other branches."""
     *others, last = (_words(each, values) for each in named)
     for words in dict.fromkeys(others):
         if words != last:
@@ -84,7 +84,7 @@ def _other_trainings(named: Sequence[Call], values: Values) -> Iterator[str]:
 
 
 def _not_started(script: Script, launched: Call) -> Iterator[str]:
-    """Say which other programs the script runs: a job that needs one has to be given it."""
+    """Return a note on other programs of the script, which the job does not run."""
     names = {each.name for each in _calls(script) if not trains(each, script.values)} - HARMLESS
     names.discard(launched.name)
     found = sorted(filter(NAME.fullmatch, names))
@@ -93,7 +93,7 @@ def _not_started(script: Script, launched: Call) -> Iterator[str]:
 
 
 def without_launcher(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the program with its arguments, and what was said of nodes. Raises JobRefused."""
+    """Return the program with its arguments, and the omitted options. Raises JobRefused."""
     name = words[0].rpartition("/")[2]
     if name in TORCHRUN:
         return _of_torchrun(words[1:])
@@ -105,7 +105,7 @@ def without_launcher(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, 
         return _of_python(words[1:])
     if name.endswith(".py"):
         return tuple(words), ()
-    why = OTHERS.get(name, "is no launcher that is known here")
+    why = OTHERS.get(name, "is not a known launcher")
     raise JobRefused(
         f"{name} {why}",
         "write the command behind --, for a program that takes RANK, WORLD_SIZE and LOCAL_RANK"
@@ -139,7 +139,7 @@ def _of_torchrun(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]
         if name in KEPT:
             kept.append(f"--{name}={value}")
         else:
-            left_out.append(f"--{name}{'=' * bool(value)}{value}: step.sh says it")
+            left_out.append(f"--{name}{'=' * bool(value)}{value}: step.sh sets it")
     if not rest:
         raise JobRefused("torchrun is given no program", "name a file, or a module behind -m")
     if rest[0] == "--module":

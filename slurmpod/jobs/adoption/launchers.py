@@ -1,4 +1,4 @@
-"""deepspeed and composer: what they give to a program beside what torchrun does. Pure.
+"""deepspeed and composer: what they add to torchrun for a program. Pure.
 
 Sources: DeepSpeed, deepspeed/launcher/runner.py and launch.py; Composer, composer/cli/launcher.py.
 """
@@ -64,7 +64,7 @@ def of_launcher(name: str, words: Sequence[str]) -> tuple[tuple[str, ...], tuple
         elif option in launcher.places | launcher.flags:
             if option in launcher.places and not equals and rest:
                 value = rest.popleft()
-            left_out.append(f"--{option}{'=' * bool(value)}{value}: step.sh says it")
+            left_out.append(f"--{option}{'=' * bool(value)}{value}: step.sh sets it")
         else:
             raise JobRefused(
                 f"{name} is given --{option}, which torchrun cannot do for it",

@@ -1,4 +1,4 @@
-"""The variables of a launch script: those that the job keeps, and why others do not stay. Pure."""
+"""The variables of a launch script: those that the job keeps, and why it drops others. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OURS = re.compile(
 def kept_variables(
     script: Script, launched: Call, values: Values
 ) -> tuple[Mapping[str, str], tuple[str, ...]]:
-    """Return the variables of the launched program that stay, and why others do not."""
+    """Return the variables of the program that are kept, and why others are not."""
     kept, left_out = dict[str, str](), list[str]()
     for word, is_certain in _settings(script, launched):
         name, _, written = word.text.partition("=")
@@ -38,7 +38,7 @@ def kept_variables(
 
 
 def _settings(script: Script, launched: Call) -> Iterator[tuple[Word, bool]]:
-    """Yield what is exported, and what stands before the program; False: it may never be set."""
+    """Yield exported variables and those before the program; False if it may never be set."""
     for command in (*script.commands, *script.handed_on):
         before, _ = split(command)
         if command and command[0].text == "export":

@@ -1,4 +1,4 @@
-"""The words of a launch command, with what its script sets variables to. Pure."""
+"""The words of a launch command, with the values of its script's variables. Pure."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from slurmpod.jobs.script import Script
 from slurmpod.jobs.shell import Word
 
 DEFAULT = re.compile(r"\$\{(\w+):?[-=]([^{}$]*)\}")
-"""A variable with a value for where it is not set."""
+"""A variable with a default."""
 
 OPEN = re.compile(r"\$\{?(?:\w+|[@*#?!$-])|`|\$\(|<[^<>]*[A-Z][^<>]*>")
 """A variable, what a command prints, or `<PLACEHOLDER>`."""
 
 ALL_ARGUMENTS = frozenset({"$@", "${@}", "$*", "${*}", "${@:1}"})
-"""What the job is given behind its name, which its own script passes on."""
+"""Arguments of the job, which its script passes on."""
 
 ARGUMENT = re.compile(r"\$\{?([1-9])\b\}?")
-"""What a script is given behind its name, by its place."""
+"""Positional arguments of a script."""
 
 LIST = re.compile(r"\$\{\w+\[[@*]\]\}")
 
 
 def values_of_script(script: Script, given: Mapping[str, str]) -> Values:
-    """Return what variables hold: what a user gives, what is set, or a default (`: ${A:=b}`)."""
+    """Return the values of variables: from the user, the script, or a default (`: ${A:=b}`)."""
     defaults = {
         match[1]: (_unquoted(match[2]),)
         for call in script.called
@@ -44,7 +44,7 @@ def values_of_script(script: Script, given: Mapping[str, str]) -> Values:
 
 
 def filled(words: Sequence[Word], values: Values) -> Iterator[str]:
-    """Yield words as the program gets them; variables that nobody sets stay as they are."""
+    """Yield words as the program gets them; unset variables stay unchanged."""
     for word in words:
         if word.text in ALL_ARGUMENTS:
             continue
@@ -54,14 +54,14 @@ def filled(words: Sequence[Word], values: Values) -> Iterator[str]:
 
 
 def filled_text(text: str, values: Values) -> str:
-    """Return a text with its variables filled in; a default counts where nothing is set."""
+    """Return a text with its variables filled in, or their defaults."""
     for _ in range(2):  # a default may name variables, too
         text = DEFAULT.sub(lambda match: _unquoted(match[2]), expanded(text, values))
     return ARGUMENT.sub(lambda match: next(iter(values.get(match[1], ())), match[0]), text)
 
 
 def unknown(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the variables and commands in words of which nobody knows what they will be."""
+    """Return the variables and commands in words whose values are unknown."""
     found = (match[0].replace("{", "") for word in words for match in OPEN.finditer(word))
     return tuple(dict.fromkeys("$(...)" if each in ("$(", "`") else each for each in found))
 

@@ -1,1 +1,1 @@
-"""Measures of a training, from what it wrote: loss, throughput, restarts."""
+"""Measures of a training from its log: loss, throughput, restarts."""

@@ -17,11 +17,11 @@ from slurmpod.jobs.metrics.others import OtherReports
 from slurmpod.jobs.metrics.report import HANG, SAVING, Report, number
 
 STEP = re.compile(r"(?:^|\s)step (\d{1,15}) loss (\S+)((?: [a-z_]+ [^\s]+)*)")
-TOLD = {
+REASONS = {
     HANG: re.compile(r"^slurmpod-watch: hang: "),
     SAVING: re.compile(r"(?i)^(?!slurmpod-watch: ).*\bsav(?:e|ed|ing)\b.*\bcheckpoint"),
 }
-"""What tells why a step took long: findings of the watcher, and lines of trainings that save."""
+"""Log lines that explain a slow step: hangs that the watcher found, and saving of checkpoints."""
 
 BEGINS = re.compile(r"(?:starting from the beginning|resuming after step (\d{1,15})) with ")
 
@@ -52,8 +52,8 @@ def lives(lines: Iterable[str]) -> tuple[Life, ...]:
 
 def _said(line: str, before: str) -> str:
     """Return what is known with this line of the time since a report: a hang hides all else."""
-    told = (what for what, pattern in TOLD.items() if pattern.search(line))
-    return before if before == HANG else next(told, before)
+    reasons = (what for what, pattern in REASONS.items() if pattern.search(line))
+    return before if before == HANG else next(reasons, before)
 
 
 def _add(report: Report, found: list[Life]) -> bool:

@@ -13,9 +13,9 @@ LONG = 3.0
 
 
 def seconds_paused(reports: Sequence[Report], said: str | None = None) -> float | None:
-    """Return what steps took beyond the usual, where that was long; None without times.
+    """Return the total time of slow steps beyond the usual; None without times.
 
-    Of those alone of which the log tells `said`, where that is given.
+    With `said`, only of those for which the log gives this reason.
     """
     if any(report.at is None for report in reports):
         return None
@@ -23,13 +23,13 @@ def seconds_paused(reports: Sequence[Report], said: str | None = None) -> float 
     usual = median(seconds / steps for steps, seconds, _ in intervals) if intervals else 0.0
     return sum(
         seconds - steps * usual
-        for steps, seconds, told in intervals
-        if seconds > LONG * steps * usual and said in (None, told)
+        for steps, seconds, reason in intervals
+        if seconds > LONG * steps * usual and said in (None, reason)
     )
 
 
 def _intervals(reports: Sequence[Report]) -> Iterator[tuple[int, float, str]]:
-    """Yield steps from one report to the next, their seconds, and what the log tells of them."""
+    """Yield the steps between two reports, their seconds, and the log's reason."""
     for before, after in pairwise(reports):
         if before.at is not None and after.at is not None:
             yield after.step - before.step, after.at - before.at, after.said

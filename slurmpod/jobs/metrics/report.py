@@ -13,8 +13,8 @@ class Report(Value):
     """What is known after a step; `samples` are all that were seen, `at` is in Unix seconds.
 
     `seconds` is what a step took, `tokens_per_second` those of one accelerator, `mfu` a share.
-    `format` is that of another program's line, and empty for ours. `said` is what the log tells of
-    the time since the report before: SAVING, HANG or nothing.
+    `format` is that of another program's line, and empty for ours. `said` is the log's reason for
+    the time since the previous report: SAVING, HANG or nothing.
     """
 
     step: int

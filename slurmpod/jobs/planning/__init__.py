@@ -1,1 +1,1 @@
-"""A training -> what it needs of a cluster: memory, meshes, steps, checkpoints, node-hours."""
+"""A training -> its needs: memory, meshes, steps, checkpoints, node-hours."""

@@ -1,4 +1,4 @@
-"""Checkpoints of a training: how large, how long, how often, and what failures cost with them."""
+"""Checkpoints of a training: size, duration, interval, and the cost of failures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHECKPOINT_BYTES = 12
 16-bit weights, too, write 14."""
 
 CLIENT_BYTES_PER_SECOND = 12.5e9
-"""What a node can write without EFA: 100 Gb/s (FSx for Lustre user guide, performance)."""
+"""Write throughput of a node without EFA: 100 Gb/s (FSx for Lustre user guide, performance)."""
 
 THROUGHPUT_OF_SCRATCH = {"SCRATCH_2": 200}
 """MB/s per TiB of types that take no such value (FSx for Lustre user guide, performance)."""
@@ -24,13 +24,13 @@ NODE_MTBF_HOURS = MappingProxyType({"Llama 3 405B": 6335.0, "OPT-175B": 1729.0})
 16,384 GPUs (arXiv 2407.21783). OPT: 105 restarts in 61 days on 124 nodes (arXiv 2205.01068)."""
 
 RESTART_MINUTES = 25
-"""Until a training goes on: a node is replaced in 20 to 30 minutes."""
+"""Time until a training resumes: a node is replaced in 20 to 30 minutes."""
 
 
 class Failures(Value):
-    """What failures cost at one rate of them; hours are of wall-clock time.
+    """The cost of failures at one failure rate; hours are wall-clock time.
 
-    `efficiency` is the share of the time in which the training gets on; 0 if it never would.
+    `efficiency` is the share of productive time; 0 if the training would never end.
     """
 
     node_mtbf_hours: float
@@ -46,7 +46,7 @@ def checkpoint_bytes(model: Model) -> int:
 
 
 def bytes_per_second(lustre: LustreFacts, nodes: int) -> float | None:
-    """Return what a file system takes from so many nodes; None where nobody knows.
+    """Return the write throughput of a file system for this number of nodes; None if unknown.
 
     This is the throughput that FSx promises, without bursts.
     """

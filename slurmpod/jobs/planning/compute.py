@@ -1,4 +1,4 @@
-"""How long a training computes: its operations, and what accelerators do in a second."""
+"""Compute time of a training: its operations, and the speed of accelerators."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def operations(model: Model, tokens: float, sequence: int) -> float:
 def accelerator_hours(
     model: Model, tokens: float, sequence: int, accelerator: str, utilization: float
 ) -> float | None:
-    """Return the hours of one accelerator for all of it; None where nobody knows what it does."""
+    """Return the hours of one accelerator for all of it; None if its speed is unknown."""
     peak = PEAK_TFLOPS.get(accelerator)
     if peak is None:
         return None

@@ -39,7 +39,7 @@ class Experts(Value):
 class Family(Value):
     """What the sizes of a family of decoders share beside their shape.
 
-    Positions are rotary, on the base `rope_base`; queries and keys have norms of their own where
+    Positions are rotary, on the base `rope_base`; queries and keys are normalized separately if
     `has_normed_heads`.
     """
 

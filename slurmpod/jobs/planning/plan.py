@@ -39,7 +39,7 @@ class Checkpoints(Value):
 class Timed(Value):
     """A mesh that fits, with the hours of the whole training and the share of the peak (MFU).
 
-    Both are None where nobody knows what the accelerator does.
+    Both are None if the speed of the accelerator is unknown.
     """
 
     fit: Fit
@@ -48,7 +48,7 @@ class Timed(Value):
 
 
 class Plan(Value):
-    """What a training needs. `least` is what comes nearest where nothing fits.
+    """The plan of a training. `least` is the closest mesh if nothing fits.
 
     `fits` begins with the best mesh, and `hours` are those of that one, without failures.
     """

@@ -1,4 +1,4 @@
-"""How long one step of a training takes on a mesh: what it computes, exchanges and waits for.
+"""Duration of a training step on a mesh: computation, communication and waiting.
 
 Each share follows from the mesh. One number, the efficiency of an accelerator, is fitted to
 published runs, which docs/jobs.md compares with what this computes.

@@ -1,4 +1,4 @@
-"""What a user wants to train, from options as they were typed; all mistakes in them at once."""
+"""The user's training, from command-line options; all mistakes in them at once."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ NODES = Limits(1, 100_000)
 class TrainingSpec(Value):
     """A training: `batch` sequences of `sequence` tokens for each step of the optimizer.
 
-    `rate` is a learning rate that was good for batches of `rate_batch`; 0 where there is none.
+    `rate` is a learning rate that was good for batches of `rate_batch`; 0 without one.
     `utilization` is the share of the peak that the user has seen; else it follows from the mesh.
     """
 

@@ -1,4 +1,4 @@
-"""What the user of a recipe chose, from a file of YAML; all mistakes in it at once, with lines."""
+"""The user's settings of a recipe, from a YAML file; all mistakes in it at once, with lines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OF_PYTHON = re.compile("|".join(AS_JSON))
 
 
 def chosen_parameters(recipe: Recipe, place: Place, file: Path | None) -> Parameters:
-    """Return what the file says, or the defaults without one.
+    """Return the settings of the file, or the defaults without one.
 
     Raises InvalidEnvironment with the mistakes in the file, and JobRefused where the defaults do
     not fit the place.
@@ -79,7 +79,7 @@ def _no_json(file: str, text: str) -> Iterator[Problem]:
             word = OF_PYTHON.match(text, error.pos)
             if not word:
                 message = f"this is not JSON: {error.msg}"
-                fix = "mend it, or give the file a name that ends in .yaml"
+                fix = "correct it, or give the file a name that ends in .yaml"
                 yield Problem("ENV-001", Severity.ERROR, where, message, fix)
                 return
             message = f"{word[0]} is Python, and not JSON"

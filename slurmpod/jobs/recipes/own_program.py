@@ -30,7 +30,7 @@ class OwnProgramParameters(Parameters):
 
 RECIPE = Recipe(
     "own-program",
-    "any program, named behind the script's name, that keeps checkpoints of its own",
+    "any program, given after the script's name, that saves its own checkpoints",
     (SHARED_FOLDER, "a Python with torchrun in $PYTHON, on that file system"),
     parameters=OwnProgramParameters,
     more="""\

@@ -197,7 +197,7 @@ the texts from the beginning of the epoch.
 
 Neuron 2.28 (26 February 2026) is the last SDK that trains with PyTorch/XLA and NxD. Neuron 2.30
 (21 May 2026) supports neither for training; 2.31 removed NxD from AWS's images, and 2.32 ended its
-training. The successor, TorchNeuron, runs on Trainium2 and later: there is none for Trn1. Only the
+training. The successor, TorchNeuron, runs on Trainium2 and later, not on Trn1. Only the
 jobs were tested, on four nodes of a rehearsal with stand-ins for `torchrun` and Neuron's tools, not
 on Trainium.""",
 )

@@ -1,4 +1,4 @@
-"""Whether the role of nodes may read what is to be staged."""
+"""Whether the role of nodes may read the data to be staged."""
 
 from __future__ import annotations
 

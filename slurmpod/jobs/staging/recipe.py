@@ -12,7 +12,7 @@ MOST_STREAMS = 8
 
 
 class StageParameters(Parameters):
-    """What is staged where; without a source what was staged there is removed."""
+    """The data to stage and its destination; without a source the destination is removed."""
 
     at: str
     """The folder on shared storage."""

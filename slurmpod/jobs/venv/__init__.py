@@ -1,1 +1,1 @@
-"""Jobs that make a Python environment on shared storage: what is installed, and how."""
+"""Jobs that create a Python environment on shared storage."""

@@ -1,4 +1,4 @@
-"""A lock (pylock.toml, PEP 751) -> pins of wheels, and what is built because there is none. Pure.
+"""A lock (pylock.toml, PEP 751) -> pins of wheels, and sources of packages without one. Pure.
 
 Source: Python packaging user guide, "pylock.toml Specification".
 """
@@ -17,7 +17,7 @@ from slurmpod.value import Value
 
 
 class Locked(Value):
-    """What is installed: pins, as pip reads them, and sources, which are built before."""
+    """The packages: pins, as pip reads them, and sources, which are built first."""
 
     pins: str
     sources: tuple[Source, ...] = ()
@@ -26,7 +26,7 @@ class Locked(Value):
 def read_lock(
     file: str, text: str, python: str, processor: str, not_alone: Container[str] = ()
 ) -> Locked:
-    """Return what a lock installs on nodes; raises InvalidEnvironment with all that cannot be.
+    """Return the packages of a lock for nodes; raises InvalidEnvironment with all mistakes.
 
     Packages that are `not_alone` need others of the environment while they are built.
     """

@@ -1,7 +1,7 @@
 """Pins of packages: exact versions with the SHA-256 of their files, from a list or from wheels.
 
-pip installs nothing else with `--require-hashes`. So everything that would be resolved anew, or
-fetched from elsewhere, is refused here, before a node is paid for. Source: pip's documentation,
+pip installs nothing else with `--require-hashes`. So everything that pip would resolve again, or
+fetch from elsewhere, is refused here, before a node is paid for. Source: pip's documentation,
 "Secure installs" and "Requirements file format".
 """
 
@@ -21,20 +21,20 @@ WHEEL = re.compile(
 COMMENT = re.compile(r"(?:^|\s)#.*")
 
 INDEX = "https://pypi.org/simple"
-"""The index that has the files, unless somebody names another."""
+"""The default index."""
 
 LOCK = "write the list with: uv pip compile --generate-hashes --output-file requirements.txt"
 
 
 def checked_requirements(name: str, text: str) -> str:
-    """Return the text of a list of pins as it is; raises InvalidEnvironment with all mistakes."""
+    """Return the text of a list of pins unchanged; raises InvalidEnvironment with all mistakes."""
     problems = [
         Problem("ENV-004", Severity.ERROR, Where(name, line), *mistake)
         for line, requirement in _requirements(text)
         for mistake in _mistakes(requirement)
     ]
     if not problems and not any(_requirements(text)):
-        fix = f"name what is to be installed; {LOCK}"
+        fix = f"name the packages to install; {LOCK}"
         problems = [Problem("ENV-004", Severity.ERROR, Where(name), "nothing is pinned", fix)]
     if problems:
         raise InvalidEnvironment(problems)

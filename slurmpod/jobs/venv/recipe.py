@@ -12,7 +12,7 @@ SOURCES = "sources.txt"
 
 
 class VenvParameters(Parameters):
-    """What is installed, whence, and where to."""
+    """The packages, their index, and the destination."""
 
     at: str
     """The folder under whose name programs find the environment."""
@@ -33,7 +33,7 @@ class VenvParameters(Parameters):
     """What is built before, a line for each."""
 
     def arguments(self, place: Place) -> tuple[str, ...]:
-        """Return where it lies, and where files come from."""
+        """Return its folder, and the source of the files."""
         del place
         if self.wheels:
             return ("--at", self.at, "--wheels", WHEELS, "--region", self.region)

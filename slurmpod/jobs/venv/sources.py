@@ -1,4 +1,4 @@
-"""What the job builds itself, as pip reads it: archives by their SHA-256, git by its commit.
+"""Packages that the job builds, as pip reads them: archives by SHA-256, git by commit.
 
 Each line goes into the job's folder and into the digest of the environment. So it holds nothing
 that may change later, such as a branch, nothing that a node cannot reach, and no secret.
@@ -27,7 +27,7 @@ HEX_SHOWN = 12
 
 
 class Source(Value):
-    """A package that is built on a node. `folder` is where it lies here, where it does.
+    """A package that is built on a node. `folder` is its local folder, if any.
 
     It is built alone, or among the packages of the environment, if it says so (`is_alone`).
     """
@@ -66,7 +66,7 @@ class NoSource(Exception):
 
 
 def source_of(package: Mapping[str, Any]) -> Source | None:
-    """Return how a package of a lock (PEP 751) is built; None where it lies in an index as a wheel.
+    """Return the source of a package of a lock (PEP 751); None if an index has a wheel.
 
     Raises NoSource.
     """
@@ -146,5 +146,5 @@ def _sha256(name: str, file: Mapping[str, Any]) -> str:
 def _subdirectory(name: str, source: Mapping[str, Any]) -> str:
     inside = str(source.get("subdirectory", ""))
     if inside and (not INSIDE.fullmatch(inside) or ".." in inside.split("/")):
-        raise NoSource(f"{name} lies in an odd folder: {inside!r}", "name another")
+        raise NoSource(f"{name} is in an unusable folder: {inside!r}", "name another")
     return f"#subdirectory={inside}" if inside else ""

@@ -11,7 +11,7 @@ GLIBC = 28
 """Of the platform for which uv resolves: wheels of manylinux_2_28 and before."""
 
 FAMILIES = {"manylinux1": 5, "manylinux2010": 12, "manylinux2014": 17}
-"""The minor version of glibc that the older names stand for."""
+"""The minor version of glibc for the older names."""
 
 
 def fits(wheel: str, python: str, processor: str) -> bool:

@@ -294,7 +294,8 @@ def test_several_batch_scripts_are_a_choice(
     (repository / "other.sbatch").write_text(BATCH)
     assert adopt(repository) == ExitCode.USAGE
     said = capsys.readouterr().err
-    assert "not one batch script trains, but 2; the folder has other.sbatch, run.slurm" in said
+    assert "there must be exactly one batch script that trains, not 2" in said
+    assert "the folder has other.sbatch, run.slurm" in said
     assert adopt(repository, "--script", "run.slurm") == ExitCode.OK
 
 

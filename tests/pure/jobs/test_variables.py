@@ -109,7 +109,7 @@ def test_a_refusal_is_one_clear_report(tmp_path: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr().err
     assert said == (
         f"the role of dev's workers may not read {ARN}\n"
-        "  fix: name it under identity.job_secrets, and deploy: secretsmanager:GetSecretValue\n"
+        "  fix: add it under identity.job_secrets, and deploy: secretsmanager:GetSecretValue\n"
     )
     assert run([*command, "--env-file", str(tmp_path / "none")]) == ExitCode.USAGE
     assert "cannot read the file" in capsys.readouterr().err

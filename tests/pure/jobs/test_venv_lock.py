@@ -100,7 +100,7 @@ def test_all_that_nodes_cannot_have_is_told_at_once_and_no_secret() -> None:
         "f comes from where nodes reach nothing: 'f.whl'",
         "the address of g holds a secret, which would stand in the job's folder",
         "the archive of h has no SHA-256",
-        "i lies in an odd folder: '../i'",
+        "i is in an unusable folder: '../i'",
     ]
     assert all(each.fix for each in caught.value.problems)
 
