@@ -1,4 +1,4 @@
-"""Moments of options such as --begin and --deadline, as far from now as sbatch reckons."""
+"""Times of options such as --begin and --deadline, relative to now, as sbatch computes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FROM_NOW = re.compile(
 )
 YEAR = re.compile(r"([0-9]{4})-", re.ASCII)
 EARLIEST, LATEST = 2026, 2090
-"""The years in which a script may be submitted; no clock is asked."""
+"""The years in which a script may be submitted; the clock is not read."""
 
 OF_DAY = re.compile(r"(?:[01]?[0-9]|2[0-3]):[0-9]{2}", re.ASCII)
 A_DAY = 1440

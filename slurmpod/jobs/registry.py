@@ -21,7 +21,7 @@ Rule = rulebook.Rule[Any]
 
 
 class ScriptFinding(Value):
-    """One place that breaks a rule; `fix` replaces the rule's own where it is given."""
+    """A violation of a rule; `fix` overrides the rule's own."""
 
     place: Place
     message: str
@@ -29,8 +29,8 @@ class ScriptFinding(Value):
 
 
 class Topic(rulebook.Rulebook["Checker"]):
-    """Rules about one thing that a script alone shows."""
+    """Rules on one subject that need only the script."""
 
 
 class ClusterTopic(rulebook.Rulebook["JudgeOnCluster"]):
-    """Rules that hold a script against the cluster of an environment."""
+    """Rules that check a script against the cluster of an environment."""

@@ -35,9 +35,9 @@ LINE = 88
 
 
 class Job(Value):
-    """A rendered job: its files by name, and the folder of the cluster in which they are to lie.
+    """A rendered job: its files by name, and their folder on the cluster.
 
-    `programs` are the names of the files that users change: their model and data go there.
+    `programs` are the files that users edit for their model and data.
     """
 
     script: str
@@ -47,7 +47,7 @@ class Job(Value):
 
     @property
     def command(self) -> tuple[str, str]:
-        """What submits it on the cluster."""
+        """The command that submits it on the cluster."""
         return _submitter(self.script), f"{self.folder}/{self.script}"
 
 
@@ -94,7 +94,7 @@ def shared_folder(folder: str | None, resolved: Resolved, name: str) -> str:
 
 
 def refuse_unsuitable(recipe: Recipe, allocation: Allocation) -> None:
-    """Raise JobRefused where a recipe cannot run at all."""
+    """Raise JobRefused if a recipe cannot run at all."""
     if allocation.facts.accelerator in recipe.unsuitable:
         raise JobRefused(
             f"{recipe.name} cannot run on {allocation.facts.name}: PyTorch knows no device there",
@@ -184,7 +184,7 @@ def _options(words: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _checked(folder: str, resolved: Resolved) -> str:
-    """Return the folder if all nodes see it."""
+    """Return the folder if it is on shared storage."""
     if not JOB_FOLDER.fullmatch(folder):
         raise JobRefused(
             f"'{folder}' is no folder for jobs", "write a path from / on, without blanks"
@@ -198,7 +198,7 @@ def _checked(folder: str, resolved: Resolved) -> str:
 
 
 def _shared(resolved: Resolved) -> str:
-    """Return where the first shared file system is mounted."""
+    """Return the mount path of the first shared file system."""
     mounts = shared_mounts(resolved)
     if not mounts:
         raise JobRefused(

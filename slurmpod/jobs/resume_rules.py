@@ -1,4 +1,4 @@
-"""Rules for jobs that go on after HyperPod has replaced a node."""
+"""Rules for jobs that resume after HyperPod has replaced a node."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _requeueing(script: Script) -> Option | None:
 
 
 def _places_of_training(script: Script) -> list[Place]:
-    """Return where the job surely trains, in steps or in the batch script itself."""
+    """Return the positions where the job certainly trains, in steps or in the batch script."""
     if is_measured(script):
         return []
     places = [

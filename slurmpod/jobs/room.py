@@ -7,7 +7,7 @@ from slurmpod.jobs.partitions import Node
 
 
 def cpus_for(demand: Demand, node: Node) -> int:
-    """Return the CPUs of a node that are for the tasks of a job; 0 where it cannot be used."""
+    """Return the CPUs of a node for the tasks of a job; 0 if it cannot be used."""
     if not has_hardware(demand, node):
         return 0
     per_socket = node.cores_per_socket * threads_of_cores(demand, node)
@@ -25,7 +25,7 @@ def cpus_for(demand: Demand, node: Node) -> int:
 
 
 def can_be_taken(demand: Demand, node: Node) -> bool:
-    """Return whether a node has all that the job asks of each of its nodes."""
+    """Return whether a node has all resources that the job requests per node."""
     least = (demand.gpus_per_node, demand.gpus_per_task, demand.gpus_of_sockets)
     has_gpus = node.gpus >= max(*least, int(demand.asks_for_gpus))
     return has_gpus and has_cpus(demand, node) and node.memory_mib >= demand.memory_of_node_mib

@@ -1,4 +1,4 @@
-"""A batch script as Slurm and bash see it: directives, commands, steps and variables."""
+"""A batch script as Slurm and bash read it: directives, commands, steps and variables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OTHER_COMPONENT = frozenset({"hetjob", "packjob"})
 DECLARING = frozenset({"export", "declare", "typeset", "readonly", "local"})
 SUBMITTING = frozenset({"sbatch", "salloc"})
 HANDING_ON = frozenset({"read", "mapfile", "readarray", "srun"})
-"""What gives a here document to a step, or to a variable that one is given."""
+"""Commands that pass a here document to a step, or to a variable for one."""
 
 Beside = Callable[[str], str | None]
 """The text of the script of that name in the folder of a batch script, or None."""
@@ -37,7 +37,7 @@ EXPORTED = re.compile(r"""(?:^|,)([A-Za-z_]\w*)=((?:[^,'"]++|'[^']*+'|"[^"]*+")*
 
 
 class Assignment(Value):
-    """A variable that the script sets, also with --export, and where it does."""
+    """A variable that the script sets, also with --export, and its position."""
 
     name: str
     value: str
@@ -95,7 +95,7 @@ class Script(Value):
     """The version of Slurm that reads it, such as 24.11; "" if unknown."""
 
     line: int = 1
-    """Where it begins: below the first line in a here document that is given to sbatch."""
+    """Its first line: not 1 in a here document for sbatch."""
 
     def option(self, name: str) -> Option | None:
         """Return the option of sbatch that counts: the last one of that name."""
@@ -108,7 +108,7 @@ class Script(Value):
 
     @property
     def appends(self) -> bool:
-        """Whether sbatch keeps what is in the output file already."""
+        """Whether sbatch appends to an existing output file."""
         mode = self.option("open-mode")
         return mode is not None and mode.value.startswith("a")
 

@@ -46,7 +46,7 @@ TYPES_OF_WORDS = """
     variable_assignment variable_name word
 """
 WORDS = frozenset(TYPES_OF_WORDS.split())
-"""What is one word of a command, with all that is in it."""
+"""Node types that form one word of a command."""
 
 KEYWORDS = frozenset(
     {"export", "declare", "typeset", "readonly", "local", "unset", "for", "select", "case", "in"}
@@ -60,7 +60,7 @@ OPERATING = frozenset({BACKGROUND, "file_redirect"})
 
 
 class Place(Value):
-    """Line and column of something, from 1."""
+    """Line and column, from 1."""
 
     line: int
     column: int
@@ -85,7 +85,7 @@ class Word(Value):
     expanded: str = field(repr=False)
     place: Place
     is_substitution: bool = False
-    """Whether all of the word is what a command prints."""
+    """Whether the whole word is a command substitution."""
 
     def place_of(self, index: int) -> Place:
         """Return the place of one character of `raw`."""
@@ -113,7 +113,7 @@ class Document(Value):
 
     @cached_property
     def commands(self) -> tuple[Command, ...]:
-        """The commands of the text, where it is a shell script; words of it, where it is none."""
+        """The commands of the text if it is a shell script; otherwise its words."""
         never_expanded = NOT_NEWLINE if self.is_literal else ESCAPED
         return tuple(
             tuple(replace(each, expanded=blank(never_expanded, each.raw)) for each in command)
@@ -128,10 +128,10 @@ class ParsedScript(Value):
     documents: tuple[Document, ...]
     comments: tuple[Place, ...]
     branches: tuple[tuple[Place, Place, Branch], ...]
-    """Where each branch begins, and where it is over."""
+    """Start and end of each branch."""
 
     operators: tuple[tuple[str, Place], ...]
-    """Where commands are sent to the background, and where their output is appended to a file."""
+    """Positions of `&` after commands, and of `>>` before files."""
 
     def operators_of(self, place: Place) -> frozenset[str]:
         """Return the operators behind the command that begins at a place, before the next one."""

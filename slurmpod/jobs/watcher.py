@@ -1,4 +1,4 @@
-"""The watcher beside a training: its files, and what a user may choose of it."""
+"""The watcher of a training: its files and options."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ ACTIONS = ("tell", "requeue", "restart", OFF)
 
 
 class Watching(Value):
-    """What is done at a hang, and after how many silent seconds at least it is one."""
+    """The action on a hang, and the minimum of silent seconds for one."""
 
     action: str = ACTIONS[0]
     hang_after: int | None = None
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Options of the watcher; none where it is off."""
+        """Options of the watcher; none if it is off."""
         if self.action == OFF:
             return ()
         floor = () if self.hang_after is None else ("--hang-after", str(self.hang_after))

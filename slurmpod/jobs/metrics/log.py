@@ -28,14 +28,14 @@ BEGINS = re.compile(r"(?:starting from the beginning|resuming after step (\d{1,1
 
 @dataclass
 class Life:
-    """The reports from one start on; `after` is the step that it goes on from, if it says so."""
+    """The reports of one start; `after` is the step that it resumes from, if logged."""
 
     after: int | None
     reports: list[Report] = field(default_factory=list)
 
 
 def lives(lines: Iterable[str]) -> tuple[Life, ...]:
-    """Return the lives in which something was reported, in their order."""
+    """Return the lives with reports, in order."""
     found: list[Life] = []
     others, said = OtherReports(), ""
     for line in lines:
@@ -51,13 +51,13 @@ def lives(lines: Iterable[str]) -> tuple[Life, ...]:
 
 
 def _said(line: str, before: str) -> str:
-    """Return what is known with this line of the time since a report: a hang hides all else."""
+    """Return the reason for the time since the last report, after this line; a hang wins."""
     reasons = (what for what, pattern in REASONS.items() if pattern.search(line))
     return before if before == HANG else next(reasons, before)
 
 
 def _add(report: Report, found: list[Life]) -> bool:
-    """Let a report begin a life, or go on with the last one; others' may come again: False."""
+    """Add a report to the last life or a new one; return False for a repeated report."""
     last = found[-1].reports[-1] if found and found[-1].reports else None
     if last and report.format and report.step == last.step:
         return False
@@ -68,7 +68,7 @@ def _add(report: Report, found: list[Life]) -> bool:
 
 
 def _report(line: str) -> Iterator[Report]:
-    """Yield what a line reports; a loss that is no number says nothing."""
+    """Yield the reports of a line, without those whose loss is not a number."""
     found = STEP.search(line)
     loss = number(found[2]) if found else None
     if not found or loss is None:

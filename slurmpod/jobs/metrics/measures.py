@@ -93,7 +93,7 @@ def measures(run: Sequence[Life], work: Work = NOTHING_MORE) -> Measures:
 
 
 def _goodput(whole: float | None, lost: float | None, paused: float | None) -> float | None:
-    """Return the share of all the time in which steps were trained that count."""
+    """Return the share of time spent on steps that count."""
     if not whole or lost is None or paused is None:
         return None
     return max(0.0, 1 - (lost + paused) / whole)
@@ -110,7 +110,7 @@ def _median(values: Iterator[float | None]) -> float | None:
 
 
 def throughput(life: Life) -> Iterator[tuple[int, float]]:
-    """Yield steps with the samples of a second since the report before."""
+    """Yield steps with the samples per second since the previous report."""
     for before, after in pairwise(life.reports):
         rate = _rate(_samples_between(before, after), _seconds(before, after))
         if rate is not None:
@@ -118,18 +118,18 @@ def throughput(life: Life) -> Iterator[tuple[int, float]]:
 
 
 def prometheus(found: Measures) -> str:
-    """Return what is known in the text format of Prometheus, e.g. for node_exporter's textfiles."""
+    """Return the measures in Prometheus' text format, e.g. for node_exporter's textfiles."""
     known = {name: value for name, value in vars(found).items() if value is not None}
     return "".join(f"# TYPE {name} gauge\n{name} {value!r}\n" for name, value in known.items())
 
 
 def _start(life: Life) -> int:
-    """Return the step that a life goes on from."""
+    """Return the step that a life resumes from."""
     return life.reports[0].step - 1 if life.after is None else life.after
 
 
 def _that_count(run: Sequence[Life]) -> Iterator[Sequence[Report]]:
-    """Yield the reports of each life that no restart threw away."""
+    """Yield the reports of each life that no restart discarded."""
     for before, after in pairwise(run):
         yield [report for report in before.reports if report.step <= _start(after)]
     yield run[-1].reports
@@ -140,7 +140,7 @@ def _thrown_away(before: Life, after: Life) -> int:
 
 
 def _since(life: Life, step: int) -> float | None:
-    """Return the seconds that a life took from a step on to its end."""
+    """Return the seconds of a life from a step to its end."""
     begin = [report for report in life.reports if report.step <= step] or life.reports[:1]
     return _seconds(begin[-1], life.reports[-1])
 

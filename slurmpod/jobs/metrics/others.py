@@ -1,4 +1,4 @@
-"""Lines of others' trainings -> reports, by the formats that are data."""
+"""Lines of other programs' trainings -> reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OtherReports:
         self._bar: int | None = None
 
     def read(self, line: str) -> Iterator[Report]:
-        """Yield what is complete with this line."""
+        """Yield the reports that this line completes."""
         if bar := BAR.search(line):
             self._bar = int(bar["step"])
             yield from self.rest()
@@ -32,7 +32,7 @@ class OtherReports:
                 return
 
     def rest(self) -> Iterator[Report]:
-        """Yield what has waited for its step, which is the last one that a bar showed."""
+        """Yield reports that waited for a step, with the last one of a bar."""
         if self._waiting and self._bar is not None:
             yield from _report(*self._waiting, self._bar)
             self._waiting = None

@@ -1,4 +1,4 @@
-"""The time in which nothing was reported though it ran: saving, evaluating, compiling, hangs."""
+"""Pauses of a running training: saving, evaluating, compiling, hangs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from statistics import median
 from slurmpod.jobs.metrics.report import Report
 
 LONG = 3.0
-"""How many times the usual a step takes that has a pause in it."""
+"""Multiple of the usual duration from which a step counts as paused."""
 
 
 def seconds_paused(reports: Sequence[Report], said: str | None = None) -> float | None:

@@ -12,13 +12,13 @@ from slurmpod.jobs.metrics.measures import throughput
 WIDTH, PANEL, LEFT, RIGHT, TOP, GAP, BOTTOM = 760, 190, 76, 20, 72, 46, 46
 COLOURS = ("#0b6fb8", "#c0392b", "#2e8b57", "#8e44ad", "#b9770e", "#444444")
 MOST_POINTS = 2000
-"""Of a line: more than a picture has pixels."""
+"""Maximum of points of a line: more than the pixels of a picture."""
 
 Point = tuple[float, float]
 
 
 def picture(title: str, subtitle: str, run: Sequence[Life]) -> str:
-    """Return the picture; the lower panel is left out where the log has no throughput."""
+    """Return the picture, without the lower panel if the log has no throughput."""
     panels: list[tuple[str, list[list[Point]]]] = [
         ("loss", [[(each.step, each.loss) for each in life.reports] for life in run])
     ]
@@ -71,7 +71,7 @@ def _panel(name: str, lines: list[list[Point]], span: Point, top: int) -> Iterat
 
 
 def _restarts(run: Sequence[Life], span: Point, height: int) -> Iterator[str]:
-    """Yield a dashed line where each later life begins."""
+    """Yield a dashed line at the start of each later life."""
     for number, life in enumerate(run[1:], start=1):
         x, colour = _x(life.reports[0].step, span), COLOURS[number % len(COLOURS)]
         yield (

@@ -1,4 +1,4 @@
-"""Times as logs print them -> Unix seconds."""
+"""Times in logs -> Unix seconds."""
 
 from __future__ import annotations
 

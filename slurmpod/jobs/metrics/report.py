@@ -1,4 +1,4 @@
-"""What a training reports after a step, in whichever format."""
+"""A training's report of a step, in any format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SAVING, HANG = "saving", "hang"
 
 
 class Report(Value):
-    """What is known after a step; `samples` are all that were seen, `at` is in Unix seconds.
+    """The state after a step; `samples` is the total, `at` is in Unix seconds.
 
     `seconds` is what a step took, `tokens_per_second` those of one accelerator, `mfu` a share.
     `format` is that of another program's line, and empty for ours. `said` is the log's reason for
@@ -30,7 +30,7 @@ class Report(Value):
 
 
 def number(text: str | None) -> float | None:
-    """Return the number of a text; None where it is none, or not finite."""
+    """Return the number in a text; None if it is not a finite number."""
     try:
         found = float((text or "").replace(",", ""))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the steps of a training compute: tokens and MFU follow from it, where a log has neither."""
+"""The work of a training's steps, from which tokens and MFU follow if a log has neither."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Work(Value):
         tokens_of_one: float | None,
         mfu: float | None,
     ) -> dict[str, float | None]:
-        """Return tokens of a second and MFU: those that were reported, or that follow."""
+        """Return tokens per second and MFU, reported or computed."""
         if self.global_batch and seconds_per_step:
             samples_per_second = self.global_batch / seconds_per_step
         tokens = _product(samples_per_second, self.sequence)

@@ -72,7 +72,7 @@ class Mesh(Value):
 
 
 class Load(Value):
-    """What one accelerator computes at once.
+    """The load of one accelerator.
 
     `micro` sequences; `accumulation` times for each step of the optimizer.
     """
@@ -84,7 +84,7 @@ class Load(Value):
 
 
 class Memory(Value):
-    """Bytes of one accelerator by what they hold."""
+    """Bytes of one accelerator by purpose."""
 
     weights: float
     gradients: float

@@ -30,7 +30,7 @@ class Room(Value):
 
     @property
     def usable(self) -> float:
-        """What a plan may fill of the memory of one."""
+        """The usable memory of one accelerator."""
         return self.memory * USABLE
 
 
@@ -47,7 +47,7 @@ class Fit(Value):
 
 
 def fit_of(model: Model, mesh: Mesh, load: Load) -> Fit:
-    """Return what a mesh and a load come to, whether it fits or not.
+    """Return the plan of a mesh and a load, whether it fits or not.
 
     Stages wait as in the interleaved schedule (Narayanan et al. 2021, arXiv 2104.04473, 2.2).
     """
@@ -57,7 +57,7 @@ def fit_of(model: Model, mesh: Mesh, load: Load) -> Fit:
 
 
 def fits(model: Model, room: Room, sequence: int, batch: int) -> list[Fit]:
-    """Return what fits, the simplest first: few stages, few parts of a layer, few shards.
+    """Return the meshes that fit, the simplest first: few stages, few parts of a layer, few shards.
 
     Of two that share alike, the one without checkpointing of activations comes first: it computes a
     third less.
@@ -72,7 +72,7 @@ def fits(model: Model, room: Room, sequence: int, batch: int) -> list[Fit]:
 
 
 def least(model: Model, room: Room, sequence: int, batch: int) -> Fit | None:
-    """Return what needs the least memory, whether it fits or not; None if none shares the batch."""
+    """Return the mesh with the least memory, fitting or not; None if none divides the batch."""
     candidates = [
         fit_of(model, mesh, load)
         for mesh in meshes(model, room, sequence)
@@ -102,7 +102,7 @@ def _are_all_needed(model: Model, stages: int) -> bool:
 
 
 def _contexts(most: int, sequence: int) -> list[int]:
-    """Return into how many parts a sequence may be divided."""
+    """Return the possible numbers of parts of a sequence."""
     parts = _divisors(most)
     return [each for each in parts if each == 1 or sequence / each >= LEAST_OF_CONTEXT]
 

@@ -1,4 +1,4 @@
-"""Language models by name or by their number of parameters, as shapes that memory follows from."""
+"""Shapes of language models, by name or by number of parameters."""
 
 from __future__ import annotations
 

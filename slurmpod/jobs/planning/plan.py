@@ -1,4 +1,4 @@
-"""A training and the nodes that it gets -> its plan."""
+"""A training and its nodes -> its plan."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def plan_for(spec: TrainingSpec, allocation: Allocation, lustre: LustreFacts | N
 
 
 def _timed(spec: TrainingSpec, allocation: Allocation, found: list[Fit]) -> tuple[Timed, ...]:
-    """Return what fits, the fastest first; of those that are alike, as it was sorted before."""
+    """Return the meshes that fit, the fastest first, keeping the order of equally fast ones."""
     speed = None if spec.utilization else speed_of(allocation)
     if speed is None:
         share = spec.utilization or compute.UTILIZATION

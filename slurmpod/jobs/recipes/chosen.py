@@ -54,7 +54,7 @@ def _fitting_defaults(recipe: Recipe, place: Place) -> Parameters:
 
 
 def _read(file: Path) -> YamlSource:
-    """Return a file's data; one with comments alone chooses nothing."""
+    """Return a file's data; a file with only comments is empty."""
     try:
         text = read_text(file)
     except Unreadable as reason:
@@ -70,7 +70,7 @@ def _read(file: Path) -> YamlSource:
 
 
 def _no_json(file: str, text: str) -> Iterator[Problem]:
-    """Yield what the reader of YAML takes, and that of JSON does not."""
+    """Yield values that are valid in YAML but not in JSON."""
     while True:
         try:
             json.loads(text)

@@ -18,13 +18,13 @@ class OwnProgramParameters(Parameters):
     """Where Python looks for modules first: folders below the job's, or whole paths."""
 
     def arguments(self, place: Place) -> tuple[str, ...]:
-        """Return none: they are its user's own."""
+        """Return none: the user provides them."""
         del place
         return ()
 
     @property
     def module_folders(self) -> tuple[str, ...]:
-        """Those that its user chose."""
+        """The user's choice."""
         return self.pythonpath
 
 

@@ -1,1 +1,1 @@
-"""Data on its way to shared storage: where it comes from, and the job that copies it."""
+"""Staging of data on shared storage: its source, and the job that copies it."""

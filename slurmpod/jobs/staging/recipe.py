@@ -18,21 +18,21 @@ class StageParameters(Parameters):
     """The folder on shared storage."""
 
     source: str = ""
-    """A prefix in S3."""
+    """An S3 prefix."""
 
     index: str = ""
     """The text of an index, in place of a prefix."""
 
     region: str = ""
-    """Where requests to S3 go."""
+    """Endpoint for requests to S3."""
 
     @property
     def evicts(self) -> bool:
-        """Whether files are removed."""
+        """Whether to remove files."""
         return not (self.source or self.index)
 
     def arguments(self, place: Place) -> tuple[str, ...]:
-        """Return where files are, and where they come from."""
+        """Return the files and their source."""
         if self.evicts:
             return ("--at", self.at)
         source = INDEX if self.index else self.source
@@ -41,12 +41,12 @@ class StageParameters(Parameters):
         return ("--at", self.at, *whence, "--streams", streams)
 
     def files(self, place: Place) -> Mapping[str, str]:
-        """Return the index where there is one."""
+        """Return the index, if any."""
         del place
         return {INDEX: self.index} if self.index else {}
 
     def for_scripts(self, place: Place) -> Mapping[str, object]:
-        """Return how much of the cluster it takes."""
+        """Return the resources of the job."""
         nodes = place.allocation.nodes
         return {
             "evict": self.evicts,

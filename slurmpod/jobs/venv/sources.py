@@ -15,7 +15,7 @@ from slurmpod.problems import InvalidEnvironment, Problem, Severity, Where
 from slurmpod.value import Value
 
 FOLDER = "sources"
-"""Below the job's folder: copies of folders of the user's machine."""
+"""Folder in the job's, for copies of local folders."""
 
 COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.ASCII)
 ADDRESS = re.compile(r"https?://[^\s@#?;\\]+", re.ASCII)
@@ -54,7 +54,7 @@ class Source(Value):
 
 
 class NoSource(Exception):
-    """Why nodes cannot build a package, and what to do about it."""
+    """The reason why nodes cannot build a package, and the fix."""
 
     def __init__(self, message: str, fix: str) -> None:
         super().__init__(message)
