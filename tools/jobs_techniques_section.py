@@ -65,7 +65,7 @@ TECHNIQUES = (
     (
         "A pipeline, interleaved, with microbatches",
         BERT,
-        "PyTorch's own; version 2 of SMP has none",
+        "PyTorch's own; `pretrain` has one with shards, not interleaved",
     ),
     (
         "LAMB, with a learning rate of 6e-3",

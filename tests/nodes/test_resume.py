@@ -241,8 +241,8 @@ def test_a_pretraining_goes_on_from_what_it_saved_in_the_background_before_a_pow
     training.shell.run(["rm", "/fsx/ubuntu/background/hold"])
     training.wait_until_done()
     log = training.log()
-    mesh = "1x2x1x1 processes"
-    assert f"resuming after step {SAVED} with {mesh}, 1x2x1x1 before" in log
+    mesh = "1x1x2x1x1 processes"
+    assert f"resuming after step {SAVED} with {mesh}, 1x1x2x1x1 before" in log
     before, after = lives(log.splitlines())
     assert [each.step for each in before.reports] == list(range(1, PRETRAINED + 1))
     assert [each.step for each in after.reports] == list(range(SAVED + 1, LAST + 1))

@@ -54,7 +54,8 @@ def _fit(plan: Plan) -> Fit:
     """Return the first mesh without a pipeline; its processes have experts of all kinds.
 
     A plan shares experts among the shards, where less of a layer has to be gathered: so what fits
-    with all of them is looked at again.
+    with all of them is looked at again. Its pipelines wait less than the recipe's, and gather
+    weights once a step: so its times are not those of the recipe's.
     """
     spec = plan.spec
     for timed in plan.fits:
@@ -64,7 +65,7 @@ def _fit(plan: Plan) -> Fit:
         if mesh.pipeline == 1 and not is_parted and fit.memory.total <= plan.room.usable:
             return fit
     raise NotCarriedOut(
-        "no mesh that fits is one of pretrain, which has no pipelines, and does not divide"
+        "no mesh without a pipeline fits that is one of pretrain, which does not divide"
         " sequences where there are experts: give more nodes, or shorter sequences"
     )
 

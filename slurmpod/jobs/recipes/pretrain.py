@@ -38,6 +38,9 @@ class PretrainParameters(WarmedUp):
     ] = ""
     """Folder of token files `*.bin` on shared storage; without it, texts are synthetic."""
 
+    pipeline: Degree = 1
+    """Stages, each with some of the layers, that hand on what they compute."""
+
     replicate: Degree = 1
     """Copies of the model."""
 
@@ -127,9 +130,15 @@ class PretrainParameters(WarmedUp):
         yield from self._mesh_mistakes(place)
 
     def _mesh_mistakes(self, place: Place) -> Iterator[Mistake]:
+        model = MODELS[self.model]
+        if self.pipeline > (most := 1 if model.shares_embedding else model.layers):
+            why = "one embedding at both ends" if most == 1 else f"{most} layers"
+            message = f"{self.model} has {why}, and so no {self.pipeline} stages"
+            yield Mistake("pipeline", message, f"choose {most} at most")
+            return
         if self._others * self._shards(place) != place.processes:
-            mesh = f"{self.replicate} x {self.shard} x {self.context} x {self.tensor}"
-            message = f"{place.processes} processes are no mesh of {mesh}"
+            sizes = (self.pipeline, self.replicate, self.shard, self.context, self.tensor)
+            message = f"{place.processes} processes are no mesh of {' x '.join(map(str, sizes))}"
             fix = "set shard: 0, and let the product of the others divide the processes"
             yield Mistake("shard", message, fix)
             return
@@ -137,10 +146,13 @@ class PretrainParameters(WarmedUp):
         if self.batch % at_once:
             message = f"{self.batch} is no multiple of readers that take {at_once} samples at once"
             yield Mistake("batch", message, f"choose a multiple of {at_once}")
+        elif self.batch // at_once < self.pipeline:
+            message = f"{self.batch} samples are too few for {self.pipeline} stages"
+            yield Mistake("batch", message, f"choose {self.pipeline * at_once} or more")
 
     @property
     def _others(self) -> int:
-        return self.replicate * self.context * self.tensor
+        return self.pipeline * self.replicate * self.context * self.tensor
 
     def _shards(self, place: Place) -> int:
         return self.shard or max(1, place.processes // self._others)
@@ -157,11 +169,18 @@ RECIPE = Recipe(
     more="""\
 It trains the decoders of the plan's table that share one design: RMSNorm, rotary positions, queries
 that share keys, SwiGLU, Qwen 3's norms of heads, and mixtures of experts. `slurmpod job plan
---write` writes its parameters. The mesh has replicas, shards (FSDP2), parts of sequences and parts
-of layers; the vocabulary is split like layers. Experts are sharded and split, and each process
-computes those of its own tokens. Each process creates the first values of its own shards, one
-parameter at a time. Checkpoints are written in the background, and another mesh can resume from
+--write` writes its parameters. The mesh has stages, replicas, shards (FSDP2), parts of sequences
+and parts of layers; the vocabulary is split like layers. Experts are sharded and split, and each
+process computes those of its own tokens. Each process creates the first values of its own shards,
+one parameter at a time. Checkpoints are written in the background, and another mesh can resume from
 them.
+
+With `pipeline`, stages take turns as in 1F1B, by `torch.distributed.pipelining`. Its schedules keep
+all weights and gradients of a sharded stage for a step, and some gather weights too early or too
+late (pytorch/pytorch#164756). Here they do not see the shards: FSDP2 gathers weights for each pass
+and reduces gradients after it, as without stages, so memory is at most that of `job plan`. The
+plan's times are those of interleaved stages, which wait less: `--write` chooses none. Try stages
+where shards then fit into a node. A model whose ends share an embedding has no stages.
 
 `data` is a folder with `*.bin` files of consecutive tokens: 2 bytes each for vocabularies of up to
 65,536, otherwise 4, as nanoGPT's preparation scripts write them. Files are mapped, and batches are
@@ -170,7 +189,8 @@ order continues after a resume; data of another size are refused. A Llama or Qwe
 files made with a tokenizer of the model's vocabulary.
 
 With `float64`, losses equalled those of one process to 1e-6: with sequences and layers in two parts
-each, killed after three steps, and with two shards that resumed from a checkpoint. Those of a
+each, killed after three steps, and with two shards that resumed from a checkpoint; with two stages
+and sequences in two parts, killed and resumed without stages, and the other way round. Those of a
 mixture of experts, with `float32`, did to 1e-4. On two nodes of a rehearsal, one of which lost its
 power after the first checkpoint, the training resumed with the same losses. All this was on CPUs:
 no GPU has run it.
@@ -179,10 +199,8 @@ There is no FP8. PyTorch 2.13 multiplies with 8 bits (`torch.nn.functional.scale
 scales and the backward pass to its caller. torchao has both, but for a plain `nn.Linear`, and parts
 of layers are computed differently here. It reports gains with `torch.compile` ("Quantized
 Training"), which fuses the scaling with the operations before it; this recipe does not compile, and
-there was no GPU to measure a gain. There are no pipelines either: with shards, the schedules of
-`torch.distributed.pipelining` gather the weights themselves, some of them too early or too late
-(pytorch/pytorch#164756). `bert-pipeline` has pipelines without shards. Expert parallelism is not
-offered, because nothing here has shown it to be right.
+there was no GPU to measure a gain. Expert parallelism is not offered, because nothing here has
+shown it to be right.
 
 Why not torchtitan? Version 0.3.0 from PyPI needs Python 3.11, where nodes have 3.10, and 60 more
 packages than PyTorch. With PyTorch 2.13 it imports triton on CPUs, too, and its debug model ends

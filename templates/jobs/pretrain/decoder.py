@@ -41,30 +41,50 @@ Turns = tuple[torch.Tensor, torch.Tensor]
 
 
 class Decoder(nn.Module):
-    """Returns its loss, as scores are too large to keep."""
+    """Some layers of a decoder, under their own numbers; the first and last have the ends of the model.
 
-    def __init__(self, shape: Shape, parts: Parts, context: Context) -> None:
+    The last returns the loss, as scores are too large to be kept for anybody.
+    """
+
+    def __init__(self, shape: Shape, parts: Parts, context: Context, layers: range) -> None:
         super().__init__()
-        self.tokens = nn.Embedding(shape.vocabulary, shape.width)
-        self.blocks = nn.ModuleList(Block(shape, parts, context) for _ in range(shape.layers))
-        self.norm = nn.RMSNorm(shape.width, shape.norm_epsilon)
-        if not shape.shared_embedding:
-            self.output = nn.Linear(shape.width, shape.vocabulary, bias=False)
+        self._is_first, self._is_last = layers.start == 0, layers.stop == shape.layers
+        if self._is_first:
+            self.tokens = nn.Embedding(shape.vocabulary, shape.width)
+        self.blocks = nn.ModuleDict({str(each): Block(shape, parts, context) for each in layers})
+        if self._is_last:
+            self.norm = nn.RMSNorm(shape.width, shape.norm_epsilon)
+            if not shape.shared_embedding:
+                self.output = nn.Linear(shape.width, shape.vocabulary, bias=False)
         self._shape, self._parts, self._context = shape, parts, context
 
-    def forward(self, tokens: torch.Tensor, next_ones: torch.Tensor) -> Turns:
-        """Return the mean loss of predicting the next tokens, and the imbalance of the experts."""
-        parts = self._parts
-        places = self._context.places(tokens.shape[1], tokens.device)
+    def forward(
+        self,
+        values: torch.Tensor,
+        unequal: torch.Tensor | None = None,
+        next_ones: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the values or the mean loss, and the imbalance of the experts so far.
+
+        The values of the first layer are tokens; the last layer predicts the next ones.
+        """
+        places = self._context.places(values.shape[1], values.device)
         turns = _turns(places, self._shape.head_width, self._shape.rope_base)
-        values = parts.added(functional.embedding(parts.seen(tokens), self.tokens.weight))
-        unequal = values.new_zeros((), dtype=turns[0].dtype)
-        for block in self.blocks:
+        if self._is_first:
+            parts = self._parts
+            values = parts.added(functional.embedding(parts.seen(values), self.tokens.weight))
+        if unequal is None:
+            unequal = values.new_zeros((), dtype=turns[0].dtype)
+        for block in self.blocks.values():
             values, unequal = block(values, unequal, turns)
+        return self._loss(values, next_ones) if self._is_last else values, unequal
+
+    def _loss(self, values: torch.Tensor, next_ones: torch.Tensor) -> torch.Tensor:
+        parts = self._parts
         last = self.tokens if self._shape.shared_embedding else self.output
         normed = parts.seen(self.norm(values).flatten(0, 1))
         scores = exact(functional.linear(normed, last.weight))
-        return parts.local(functional.cross_entropy(scores, next_ones.flatten())), unequal
+        return parts.local(functional.cross_entropy(scores, next_ones.flatten()))
 
 
 class Block(nn.Module):

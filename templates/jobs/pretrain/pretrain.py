@@ -19,6 +19,7 @@ import torch
 import torch.distributed as dist
 from activations import COMPUTED_AGAIN, KEPT
 from decoder import Shape
+from passes import Passes
 from processes import join, run_to_the_end
 from saving import Saving, add_options
 from spread import Spread, arranged, refuse_misfits, spread
@@ -40,9 +41,10 @@ def main(options: argparse.Namespace) -> None:
     texts = Texts(options.data, options.sequence, options.vocabulary, options.seed)
     saving = Saving(training, device, options, in_background=True, texts=texts)
     saving.resume()
-    pace, batches = Pace(options), _batches(made, training, texts, options, device)
+    pace, passes = Pace(options), Passes(made, options, device)
+    batches = _batches(made, training, texts, options, device)
     while training.step < options.steps:
-        loss, norm = _train_one_step(made, training, batches, options)
+        loss, norm = _train_one_step(training, passes, batches, options)
         reports = training.step % options.report_every == 0
         saves = saving.is_due()
         if reports or saves:
@@ -89,7 +91,7 @@ def _training(made: Spread, options: argparse.Namespace) -> Training:
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: share_of_rate(step, options.warmup, options.steps)
     )
-    return Training(made.model, optimizer, schedule, arranged(options))
+    return Training(made.model, optimizer, schedule, arranged(options), flat=True)
 
 
 def _batches(
@@ -108,24 +110,16 @@ def _batches(
 
 
 def _train_one_step(
-    made: Spread,
     training: Training,
+    passes: Passes,
     batches: Iterator[torch.Tensor],
     options: argparse.Namespace,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return this process's mean loss, and the norm of all gradients: on the device."""
-    micro_batches = options.batch // (made.readers * options.micro_batch)
-    losses = []
-    for _ in range(micro_batches):
-        batch = next(batches)
-        seen, next_ones = map(made.context.share, (batch[:, :-1], batch[:, 1:]))
-        with made.parts.losses():
-            loss, unequal = made.model(seen, next_ones)
-            ((loss + options.balance * unequal) / micro_batches).backward()
-        losses.append(loss.detach())
-    norm = clip(made.model, most=1.0)
+    """Return this process's loss, and the norm of all gradients: on the device."""
+    loss = passes.take(batches)
+    norm = clip(training.model, most=1.0, stages=options.pipeline)
     training.advance(options.batch)
-    return torch.stack(losses).mean(), norm
+    return loss, norm
 
 
 def _options() -> argparse.Namespace:
@@ -162,6 +156,7 @@ def _add_shape(model: argparse._ArgumentGroup) -> None:
 
 
 def _add_mesh(mesh: argparse._ArgumentGroup) -> None:
+    mesh.add_argument("--pipeline", type=int, required=True, help="stages of layers")
     mesh.add_argument("--replicate", type=int, required=True, help="copies of the model")
     mesh.add_argument("--shard", type=int, required=True, help="shards of each copy")
     mesh.add_argument("--context", type=int, required=True, help="parts of each sequence")

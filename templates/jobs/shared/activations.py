@@ -6,6 +6,7 @@ With the latter two, a block recomputes the rest in the backward pass.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +19,7 @@ from torch.utils.checkpoint import checkpoint
 KEPT, COMPUTED_AGAIN, OFFLOADED = "kept", "computed-again", "offloaded"
 
 
-def keep_less(blocks: nn.ModuleList, way: str, horizon: int, device: torch.device) -> None:
+def keep_less(blocks: Iterable[nn.Module], way: str, horizon: int, device: torch.device) -> None:
     """Make blocks keep what `way` says; offloaded inputs are loaded `horizon` blocks ahead."""
     if way == KEPT:
         return

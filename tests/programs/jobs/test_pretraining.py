@@ -16,6 +16,7 @@ RECIPE = RECIPES["pretrain"]
 STEPS, SAVE_EVERY, VOCABULARY = 4, 2, 40
 DENSE = {"normed-heads": 1, "shared-embedding": 0, "experts": 0, "precision": "float64"}
 MIXTURE = {"normed-heads": 0, "shared-embedding": 1, "experts": 4, "precision": "float32"}
+UNSHARED = {**MIXTURE, "shared-embedding": 0, "balance": 1.0}
 NUMBERS = {
     "device": "cpu",
     "layers": 2,
@@ -45,6 +46,7 @@ NUMBERS = {
     "peak-tflops": 1,
     "data": "data",
 }
+DIMENSIONS = ("pipeline", "replicate", "shard", "context", "tensor")
 KILLED, ORDER, MEMORY = "killed.py", "order.py", "memory.py"
 
 ORDERED = """\
@@ -83,7 +85,7 @@ LARGE = {"layers": 8, "width": 512, "head-width": 128, "mlp-width": 2048, "preci
 
 
 def run(name: str, mesh: str, kind: Mapping[str, object], program: str = "", **more: object) -> Run:
-    sizes = dict(zip(("replicate", "shard", "context", "tensor"), mesh.split("x"), strict=True))
+    sizes = dict(zip(DIMENSIONS, mesh.split("x"), strict=True))
     given = {**NUMBERS, **kind, **sizes, "checkpoints": name, **more}
     words = [str(word) for key, value in given.items() for word in (f"--{key}", value)]
     processes = 1
@@ -93,14 +95,18 @@ def run(name: str, mesh: str, kind: Mapping[str, object], program: str = "", **m
 
 
 RUNS = (
-    run("one", "1x1x1x1", DENSE),
-    run("cube", "1x1x2x2", DENSE, KILLED),
-    run("goes-on", "1x2x1x1", {**DENSE, "activations": "computed-again"}, checkpoints="cube"),
-    run("other-data", "1x1x1x1", DENSE, checkpoints="cube", seed=8),
-    run("expert-one", "1x1x1x1", MIXTURE),
-    run("expert-parts", "1x2x1x2", MIXTURE),
-    run("order", "1x1x1x1", DENSE, ORDER),
-    run("memory", "1x2x1x1", {**DENSE, **LARGE}, MEMORY),
+    run("one", "1x1x1x1x1", DENSE),
+    run("cube", "1x1x1x2x2", DENSE, KILLED),
+    run("goes-on", "1x1x2x1x1", {**DENSE, "activations": "computed-again"}, checkpoints="cube"),
+    run("staged", "2x1x1x2x1", DENSE, KILLED),
+    run("unstaged", "1x1x2x1x1", DENSE, checkpoints="staged"),
+    run("other-data", "1x1x1x1x1", DENSE, checkpoints="cube", seed=8),
+    run("expert-one", "1x1x1x1x1", MIXTURE),
+    run("expert-parts", "1x1x2x1x2", MIXTURE),
+    run("unshared-one", "1x1x1x1x1", UNSHARED),
+    run("unshared-stages", "2x1x2x1x1", UNSHARED),
+    run("order", "1x1x1x1x1", DENSE, ORDER),
+    run("memory", "1x1x2x1x1", {**DENSE, **LARGE}, MEMORY),
 )
 
 
@@ -135,10 +141,20 @@ def test_losses_of_a_mesh_that_is_killed_and_of_another_that_goes_on_are_those_o
     assert len({round(loss, 3) for loss in one.values()}) == STEPS
     assert found["cube"].losses == pytest.approx({n: one[n] for n in (1, 2, 3)}, abs=1e-6)
     assert found["cube"].status == 9
-    assert f"resuming after step {SAVE_EVERY} with 1x2x1x1 processes" in found["goes-on"].log
+    assert f"resuming after step {SAVE_EVERY} with 1x1x2x1x1 processes" in found["goes-on"].log
     rest = {step: loss for step, loss in one.items() if step > SAVE_EVERY}
     assert found["goes-on"].losses == pytest.approx(rest, abs=1e-6)
     assert f"done after step {STEPS}\n" in found["goes-on"].log
+
+
+def test_stages_hand_their_layers_on_to_a_mesh_without_stages(found: Mapping[str, Outcome]) -> None:
+    """Each has four micro batches and half of a sequence: so some pass on while others go back."""
+    one = found["one"].losses
+    assert found["staged"].losses == pytest.approx({n: one[n] for n in (1, 2, 3)}, abs=1e-6)
+    assert found["staged"].status == 9
+    assert f"resuming after step {SAVE_EVERY} with 1x1x2x1x1 processes" in found["unstaged"].log
+    rest = {step: loss for step, loss in one.items() if step > SAVE_EVERY}
+    assert found["unstaged"].losses == pytest.approx(rest, abs=1e-6)
 
 
 def test_experts_in_parts_and_shards_have_the_losses_of_one_process(
@@ -147,6 +163,13 @@ def test_experts_in_parts_and_shards_have_the_losses_of_one_process(
     one = found["expert-one"].losses
     assert sorted(one) == list(range(1, STEPS + 1)), found["expert-one"].logs
     assert found["expert-parts"].losses == pytest.approx(one, abs=1e-4), found["expert-parts"].logs
+
+
+def test_experts_in_stages_are_balanced_as_in_one_process(found: Mapping[str, Outcome]) -> None:
+    """Every stage adds how unequal its experts were used, and has its part of the gradient."""
+    one, staged = (found[f"unshared-{each}"] for each in ("one", "stages"))
+    assert sorted(one.losses) == list(range(1, STEPS + 1)), one.logs
+    assert staged.losses == pytest.approx(one.losses, abs=1e-4), staged.logs
 
 
 def test_a_checkpoint_of_data_in_another_order_is_refused(found: Mapping[str, Outcome]) -> None:

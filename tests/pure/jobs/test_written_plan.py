@@ -40,7 +40,11 @@ def test_a_written_plan_is_rendered_and_has_nothing_to_lint(tmp_path: Path, mode
     ("model", "sizes", "says"),
     [
         ("gpt3-175b", SIZES, "pretrain does not train gpt3-175b"),
-        ("qwen3-235b-a22b", ("--sequence", "131072", "--global-batch", "512"), "no pipelines"),
+        (
+            "qwen3-235b-a22b",
+            ("--sequence", "131072", "--global-batch", "512"),
+            "no mesh without a pipeline fits",
+        ),
     ],
 )
 def test_a_plan_that_the_recipe_cannot_carry_out_is_refused(
