@@ -41,9 +41,9 @@ Turns = tuple[torch.Tensor, torch.Tensor]
 
 
 class Decoder(nn.Module):
-    """Some layers of a decoder, under their own numbers; the first and last have the ends of the model.
+    """Some layers of a decoder, under their own numbers; the first and last have its ends.
 
-    The last returns the loss, as scores are too large to be kept for anybody.
+    The last returns the loss, as scores are too large to keep.
     """
 
     def __init__(self, shape: Shape, parts: Parts, context: Context, layers: range) -> None:
