@@ -43,13 +43,13 @@ def messages(rule_id: str, identity: str, **statement: Any) -> list[str]:
 )
 def test_all_that_lacks_is_one_finding(rule: str, identity: str) -> None:
     (message,) = messages(rule, identity, Action="s3:GetObject")
-    assert " more are lacking: " in message
+    assert " more are missing: " in message
 
 
 def test_it_names_the_first_with_its_reason_three_others_and_how_many_there_are() -> None:
     lacks = ["ssmmessages:*", "s3:ListBucket"]
     (message,) = messages("IDN-004", OWN, NotAction=lacks)
-    first, _, others = message.partition("; 4 more are lacking: ")
+    first, _, others = message.partition("; 4 more are missing: ")
     assert "ssmmessages:CreateControlChannel on * is missing: the Systems Manager agent" in first
     assert "(no policy allows ssmmessages:CreateControlChannel on *)" in first
     assert others == (
