@@ -80,7 +80,7 @@ FORMULAS = (
         "gathered",
         "2 layers with 2 bytes for each parameter, if there are shards",
         "FSDP computes one layer while it fetches the next",
-        "other frameworks: none to all",
+        "others: none to all; all of a stage that gathers once a step, as times assume",
     ),
     (
         "activations of a layer",

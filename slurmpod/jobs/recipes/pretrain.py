@@ -178,9 +178,9 @@ them.
 With `pipeline`, stages take turns as in 1F1B, by `torch.distributed.pipelining`. Its schedules keep
 all weights and gradients of a sharded stage for a step, and some gather weights too early or too
 late (pytorch/pytorch#164756). Here they do not see the shards: FSDP2 gathers weights for each pass
-and reduces gradients after it, as without stages, so memory is at most that of `job plan`. The
-plan's times are those of interleaved stages, which wait less: `--write` chooses none. Try stages
-where shards then fit into a node. A model whose ends share an embedding has no stages.
+and reduces gradients after it, as without stages, which is the memory that `job plan` counts. Its
+times are those of interleaved stages that gather weights once a step, so `--write` chooses no
+stages: try them where shards then fit into a node. A model whose ends share an embedding has none.
 
 `data` is a folder with `*.bin` files of consecutive tokens: 2 bytes each for vocabularies of up to
 65,536, otherwise 4, as nanoGPT's preparation scripts write them. Files are mapped, and batches are
