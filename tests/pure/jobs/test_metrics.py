@@ -156,7 +156,7 @@ class TestCommand:
             "1 restart, 10 steps trained twice, 140 seconds lost\n"
             "1.444 samples per second overall\n"
             "  run 1: step 1 to 30\n"
-            "  life 2: step 21 to 40\n"
+            "  run 2: step 21 to 40\n"
         )
         image = ElementTree.fromstring(Path(files[0]).read_text())  # noqa: S314  # our own
         assert len(image.findall(".//{*}polyline")) == 4

@@ -93,7 +93,7 @@ class TestFolder:
             read_job_folder(tmp_path)
 
     def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
-        with pytest.raises(NoJob, match="is no folder"):
+        with pytest.raises(NoJob, match="is not a folder"):
             read_job_folder(tmp_path / "missing")
 
 
