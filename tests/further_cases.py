@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tools.marked_part import with_part
+
 MARK = "further"
 """The mark of these tests: `make test` runs `pytest -m "not further"`."""
 
@@ -274,11 +276,9 @@ def is_further(node_id: str) -> bool:
 
 def with_table(page: str) -> str:
     """Return a page with the table between its two marks regenerated."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
     head = "| only in `make test-all` | further cases | proved in `make test` by |\n|---|---|---|"
     rows = "\n".join(map(_row, FURTHER))
-    return f"{before}{BEGIN}\n\n{head}\n{rows}\n\n{END}{after}"
+    return with_part(page, BEGIN, END, f"\n\n{head}\n{rows}\n\n")
 
 
 def _row(further: Further) -> str:

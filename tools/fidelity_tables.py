@@ -13,6 +13,8 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
+from tools.marked_part import with_part
+
 ROOT = Path(__file__).parents[1]
 FILE = "fidelity.yaml"
 FOLDERS = {"embedded AWS": "embedded_aws", "platform": "slurmpod/rehearsal"}
@@ -58,10 +60,8 @@ def with_behaviours(page: str) -> str:
     for part in FOLDERS:
         begin = f"<!-- {part}: generated from its files {FILE} by `make golden` -->"
         end = f"<!-- end of {part} -->"
-        before, _, rest = page.partition(begin)
-        _, _, after = rest.partition(end)
         tables = "\n".join(_tables(part))
-        page = f"{before}{begin}\n\n{tables}\n{end}{after}"
+        page = with_part(page, begin, end, f"\n\n{tables}\n")
     return page
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from slurmpod.platform_profiles.loading import DEFAULT, LoadedProfile, built_in, load
 from slurmpod.problems import YamlPath, format_path
+from tools.marked_part import with_part
 
 BEGIN = "<!-- profiles: generated from slurmpod/platform_profiles/data by `make golden` -->"
 END = "<!-- end of profiles -->"
@@ -14,9 +15,7 @@ HEADER = ("about", "source", "confidence")
 
 def with_profiles(page: str) -> str:
     """Return a page with the text between its two marks regenerated."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{_tables()}\n\n{END}{after}"
+    return with_part(page, BEGIN, END, f"\n\n{_tables()}\n\n")
 
 
 def _tables() -> str:

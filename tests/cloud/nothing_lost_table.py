@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tools.marked_part import with_part
+
 
 class Event(StrEnum):
     """What happens to the stack of a resource; the text is the head of a column."""
@@ -111,9 +113,7 @@ def table() -> str:
 
 def page_with_table(page: str) -> str:
     """Return the page with the table of today between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+    return with_part(page, BEGIN, END, f"\n{table()}\n")
 
 
 def _line(cells: list[str]) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tools.marked_part import with_part
+
 BEGIN, END = "<!-- what stayed: made by tests -->", "<!-- end of what stayed -->"
 
 MOVES: Mapping[str, str] = {
@@ -63,10 +65,8 @@ STAYED: Mapping[str, Mapping[str, str]] = {
 
 def page_with_table(page: str) -> str:
     """Return the page with the current table between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
     heads = ["what", "before", *MOVES.values()]
     lines = [heads, ["---"] * len(heads)]
     lines += [[what, *(told[key] for key in ("before", *MOVES))] for what, told in STAYED.items()]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+    return with_part(page, BEGIN, END, f"\n{table}\n")
