@@ -58,7 +58,7 @@ def _costs(plan: Plan) -> Iterator[str]:
             rows.append((cost.part, "", "", "", ""))
             part = cost.part
         rows.append((f"  {cost.name}", cost.what, *figures(cost)))
-    rows.append(("total of known prices", "", *sum_figures(plan.total)))
+    rows.append(("known total", "", *sum_figures(plan.total)))
     yield f"{plan.name}: resources and cost in account {plan.account}, {plan.region}"
     yield ""
     yield from _table(rows)

@@ -240,7 +240,7 @@ def test_a_bucket_that_the_managed_policy_does_not_read_gets_a_warning(scripts: 
 @pytest.mark.parametrize(
     ("properties", "said"),
     [
-        ({"entry_script": "on_init.sh"}, "entry_script: .*; there: on_create.sh, settings.json"),
+        ({"entry_script": "on_init.sh"}, "entry_script: .*; found: on_create.sh, settings.json"),
         ({"values": {"@NOWHERE@": "x"}}, "values: no file has the placeholder '@NOWHERE@'"),
         ({"source": "/nowhere"}, "source: /nowhere does not exist: name a folder"),
     ],
