@@ -349,7 +349,7 @@ def test_buckets_and_their_policies(account: Account) -> None:
     Existing(account.aws).bucket(BUCKET)
     assert account.finds(mounted, "buckets") == {}
     east = mounted.replace("us-west-2", "us-east-1").replace("usw2-az2", "use1-az2")
-    assert "lies in us-west-2" in account.finds(east, "buckets")["PRE-403"]
+    assert "is in us-west-2" in account.finds(east, "buckets")["PRE-403"]
     account.aws.s3.put_bucket_encryption(
         Bucket=BUCKET,
         ServerSideEncryptionConfiguration={

@@ -683,7 +683,7 @@ class TestOwnerDies:
         assert not cgroup.exists()
         with pytest.raises(MachineFailed, match="is closed"):
             machines.boot(_spec("alpha", 10))
-        with pytest.raises(MachineFailed, match="has been used"):
+        with pytest.raises(MachineFailed, match="was used before"):
             _start(tmp_path, image)
 
 

@@ -345,7 +345,7 @@ class TestLookingAround:
     ) -> None:
         result = kept.workplace.run("rehearsal", "shell", "nope")
         assert result.returncode == 1
-        assert "no node 'nope'" in result.stderr
+        assert "unknown node 'nope'" in result.stderr
         assert "(login)" in result.stderr
 
 
