@@ -84,7 +84,7 @@ def test_an_environment_in_a_vpc_of_the_app_is_deployed_and_found(
 
     file = str(folder / "cluster.yaml")
     assert "no changes" in account.slurmpod("diff", file).stdout
-    assert "nothing is left" in account.slurmpod("adopt", file).stdout
+    assert "no resources are left" in account.slurmpod("adopt", file).stdout
 
 
 def test_single_constructs_make_a_cluster_with_its_scripts_and_file_systems(
