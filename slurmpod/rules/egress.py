@@ -201,9 +201,9 @@ def _buckets_are_for_closed_networks(resolved: Resolved) -> Iterator[Finding]:
 @WAYS_OUT.rule(
     "OUT-011",
     "Endpoints of a closed network let only this account through",
-    why="The endpoints of some services take no policy. Whoever has credentials of another account "
-    "can use such a one to carry data there.",
-    fix="remove the entry, or accept it with the reason",
+    why="The endpoints of some services take no policy. Anyone with credentials of another "
+    "account can use such an endpoint to carry data there.",
+    fix="remove the entry, or suppress the warning with the reason",
     source=ENDPOINT_SERVICES,
     severity=Severity.WARNING,
 )

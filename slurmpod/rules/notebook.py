@@ -73,9 +73,9 @@ def _closed_stays_closed(resolved: Resolved) -> Iterator[Finding]:
 @NOTEBOOKS.rule(
     "NOT-004",
     "Root on the notebook is not root on the file systems",
-    why="Who may become root there reads, and with read_write changes, everybody's files: mounting "
-    "read-only does not bind root, who can mount again. FSx for Lustre takes the power of root "
-    "away with root_squash; FSx for OpenZFS has none here.",
+    why="A user who becomes root there reads all users' files, and with read_write changes them. "
+    "Mounting read-only does not bind root, who can mount again. FSx for Lustre takes the power of "
+    "root away with root_squash; FSx for OpenZFS has none here.",
     fix="remove 'root_access: true', write 'shared_storage: none', or give the Lustre file systems "
     "a root_squash",
     source=ROOT,

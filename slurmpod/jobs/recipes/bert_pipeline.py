@@ -117,7 +117,7 @@ Two partitions with two stages each pass on 12 microbatches, as in AWS's example
 its model parallelism library; version 2 has no pipelines. With 8 GPUs there are 4 pipelines, which
 share their gradients. The neighbours of a pipeline are on one node if possible.
 
-Before its first step, each process computes its pipeline's batch once more alone, with the whole
+Before its first step, each process computes its pipeline's batch again alone, with the whole
 model and without dropout. The job fails if the loss, or a gradient of its own stages, differs. A
 checkpoint names layers, not stages, so training continues with other numbers of partitions, as in
 `train-fsdp2`. Put your model and data into `bert.py`: the texts are synthetic, and BERT only learns
