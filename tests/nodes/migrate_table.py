@@ -19,15 +19,15 @@ MOVES: Mapping[str, str] = {
 STAYED: Mapping[str, Mapping[str, str]] = {
     "running jobs": {
         "before": "2",
-        "api-driven": "2 run on",
-        "continuous": "2 run on",
-        "records": "2 run on",
+        "api-driven": "2 continue",
+        "continuous": "2 continue",
+        "records": "2 continue",
     },
     "running steps": {
         "before": "4",
-        "api-driven": "4 run on",
-        "continuous": "4 run on",
-        "records": "4 run on",
+        "api-driven": "4 continue",
+        "continuous": "4 continue",
+        "records": "4 continue",
     },
     "jobs in the queue": {
         "before": "1",
