@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.nodes.conftest import wait_until
-from tests.nodes.hyperpod_lab import HyperPodLab, group
+from tests.nodes.hyperpod_lab import HyperPodLab, group, hostname
 
 FAILS_ONCE = """#!/bin/bash
 if mkdir /fsx/tried-$(hostname); then exit 1; fi
@@ -84,7 +84,9 @@ class TestContinuous:
     ) -> None:
         wait_until(lambda: described(lab, "steady")["cpu"]["CurrentCount"] == 1, "the worker")
         assert described(lab, "steady")["cpu"]["Status"] == "InService"
-        assert lab.shell("steady", "login").run(["srun", "--partition=cpu", "hostname"])
+        (name,) = map(hostname, lab.nodes("steady", "cpu"))  # those of doomed have slurmd, too
+        command = ["srun", "--partition=cpu", f"--nodelist={name}", "hostname"]
+        assert lab.shell("steady", "login").run(command).strip() == name
 
     def test_a_group_that_lacks_its_smallest_number_goes_back_to_none(
         self, lab: HyperPodLab, cluster: dict[str, Any]
