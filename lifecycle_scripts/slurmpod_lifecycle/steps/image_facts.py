@@ -22,8 +22,8 @@ from slurmpod_lifecycle.step import StepFailed
 OS_RELEASE = "/etc/os-release"
 SLURM = "/opt/slurm"
 KNOWN_SLURM = ("slurm-24.11", "slurm-25.11")
-"""The targets of /opt/slurm on HyperPod's images of January and of July 2026. Rehearsals run the
-first; of the second, the parameters of slurm.conf and plugins were compared."""
+"""The targets of /opt/slurm on HyperPod's images of January and of July 2026. Rehearsals run
+24.11, and 26.05 for the second, as no Debian has 25.11 (docs/fidelity.md)."""
 REHEARSED_FOR = "ami-2026-07"
 """The default profile of HyperPod's image for rehearsals of these scripts."""
 NVIDIA = "/sys/module/nvidia/version"
