@@ -94,6 +94,11 @@ def in_file_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: (problem.where, problem.rule)))
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: `1 node`, `2 nodes`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def first_of(names: Sequence[str], most: int) -> str:
     """Return `a, b and 3 more`: at most so many names, and how many others there are."""
     more = len(names) - most

@@ -18,11 +18,11 @@ from slurmpod.aws.imports import Imports
 from slurmpod.aws.inventory import AccountInventory
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import counted, if_interrupted, print_json, say, say_next
+from slurmpod.cli.output import if_interrupted, print_json, say, say_next
 from slurmpod.operations.adopt import Adoption, ExistingLines, adopt, plan_adoption
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.retained import Leftover
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

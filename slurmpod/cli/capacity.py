@@ -19,7 +19,7 @@ from slurmpod.aws.training_plans import Fee, Offer, Plan, Prolongation, Training
 from slurmpod.cli.connect import has_group
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.node_changes import at_least
-from slurmpod.cli.output import counted, if_interrupted, print_json, say
+from slurmpod.cli.output import if_interrupted, print_json, say
 from slurmpod.operations.capacity import (
     AT_THE_END,
     groups_of,
@@ -34,7 +34,7 @@ from slurmpod.operations.capacity import (
     why_not_so_many_days,
 )
 from slurmpod.operations.deployed import require_account
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, counted
 from slurmpod.resolve import Resolved, ResolvedGroup
 
 NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,63}")

@@ -9,10 +9,9 @@ from typing import Any, TextIO
 
 from slurmpod.changes.change import Change
 from slurmpod.changes.compare import IDENTITIES
-from slurmpod.cli.output import counted
 from slurmpod.environment.base import Effect, Kind
 from slurmpod.problem_text import BOLD, RED, YELLOW, paint
-from slurmpod.problems import first_of
+from slurmpod.problems import counted, first_of
 from slurmpod.reading.yaml_source import YamlSource
 
 COLOURS = {Kind.LOSES: RED, Kind.REPLACES: RED, Kind.REFUSED: RED, Kind.NEW_NODES: YELLOW}

@@ -20,7 +20,7 @@ from slurmpod.aws.clients import clients_of
 from slurmpod.aws.cluster import ClusterView
 from slurmpod.cli.cost_goodput import goodput_data, goodput_lines
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import counted, print_json, say, say_next
+from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.times import HOW_TO_SAY, parse_time
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.cost import (
@@ -39,7 +39,7 @@ from slurmpod.operations.goodput import ENDED, SECONDS_OF_AN_HOUR, read_goodput
 from slurmpod.operations.idle import IDLE, IdleGroup, idle_groups, read_idle
 from slurmpod.operations.questions import ask_controller
 from slurmpod.plan.prices import bundled_prices
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, counted
 from slurmpod.resolve import Resolved
 
 BY = ("account", "user", "partition")

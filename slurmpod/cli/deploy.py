@@ -18,7 +18,7 @@ from slurmpod.cli.connect import has_plugin
 from slurmpod.cli.diff import facts, say_about_cluster
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.lifecycle import print_reports
-from slurmpod.cli.output import counted, print_json, say, say_next
+from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.plan_text import plan_text
 from slurmpod.cli.preflight import asked
 from slurmpod.cli.stacks import stack_named, way_back
@@ -35,7 +35,7 @@ from slurmpod.plan.prices import bundled_prices
 from slurmpod.preflight.answers import UNANSWERED
 from slurmpod.preflight.check import check
 from slurmpod.problem_text import problems_text
-from slurmpod.problems import ExitCode, has_errors
+from slurmpod.problems import ExitCode, counted, has_errors
 from slurmpod.rules.check import Sound
 
 

@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from slurmpod.cli.output import counted
 from slurmpod.operations.attempt import Unavailable
 from slurmpod.operations.gpu_use import GpuUse
+from slurmpod.problems import counted
 from slurmpod.slurm.gpus import HeldGpus
 from slurmpod.slurm.queue import QueuedJob
 

@@ -16,7 +16,7 @@ from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.job_files import write_job
 from slurmpod.cli.job_variables import given_variables
 from slurmpod.cli.job_watch_options import given_watching
-from slurmpod.cli.output import counted, print_json, say
+from slurmpod.cli.output import print_json, say
 from slurmpod.jobs.adoption.accelerate import named_configuration
 from slurmpod.jobs.adoption.adopt import Adopted, adopted_job, chosen_script, launch_for
 from slurmpod.jobs.adoption.launch import Launch
@@ -27,7 +27,7 @@ from slurmpod.jobs.render import NAME, refuse_unsuitable
 from slurmpod.jobs.script import Script
 from slurmpod.jobs.variables import Variables
 from slurmpod.operations.local_files.chosen_files import chosen_files
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, counted
 from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.resolve import Resolved
 

@@ -7,11 +7,11 @@ import sys
 
 from slurmpod.aws.bucket import Bucket
 from slurmpod.aws.clients import clients_of
-from slurmpod.cli.output import counted, say
+from slurmpod.cli.output import say
 from slurmpod.operations.copying.carriers import BucketCarrier, place_for_copies
 from slurmpod.operations.copying.copier import Copier
 from slurmpod.operations.copying.copy_job import Comparison
-from slurmpod.problems import first_of
+from slurmpod.problems import counted, first_of
 from slurmpod.resolve import Resolved
 
 DIFFERING_SHOWN = 10

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmpod.cli.batch_script import problems_of
-from slurmpod.cli.output import counted, print_json
+from slurmpod.cli.output import print_json
 from slurmpod.jobs.lint import shows_training, unreadable
-from slurmpod.problems import ExitCode, Problem, Severity, has_errors
+from slurmpod.problems import ExitCode, Problem, Severity, counted, has_errors
 from slurmpod.reading.text_file import Unreadable, read_text
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from slurmpod.cli.job_metrics_work import work_of
-from slurmpod.cli.output import counted, print_json, say
+from slurmpod.cli.output import print_json, say
 from slurmpod.jobs.allocation import JobRefused
 from slurmpod.jobs.metrics.formats import FORMATS
 from slurmpod.jobs.metrics.log import Life, lives
 from slurmpod.jobs.metrics.measures import Measures, measures, prometheus
 from slurmpod.jobs.metrics.picture import picture
-from slurmpod.problems import ExitCode, WorkFailed
+from slurmpod.problems import ExitCode, WorkFailed, counted
 from slurmpod.whole_file import write_whole
 
 STANDARD_INPUT = Path("-")

@@ -10,7 +10,7 @@ from typing import Any
 
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.job_plan_file import write_parameters
-from slurmpod.cli.output import counted, print_json, say
+from slurmpod.cli.output import print_json, say
 from slurmpod.jobs.allocation import Allocation, JobRefused, allocation_for
 from slurmpod.jobs.planning import compute
 from slurmpod.jobs.planning.checkpoints import RESTART_MINUTES, Failures
@@ -24,7 +24,7 @@ from slurmpod.jobs.planning.training_spec import (
     number,
     spec_of,
 )
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, counted
 from slurmpod.resolve import Resolved
 
 GIB = 1024**3

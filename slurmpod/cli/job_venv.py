@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.job_files import show_job
-from slurmpod.cli.output import counted, if_interrupted, say
+from slurmpod.cli.output import if_interrupted, say
 from slurmpod.jobs.allocation import JobRefused, allocation_for
 from slurmpod.jobs.recipes.recipe import Place
 from slurmpod.jobs.render import Job, render_job, shared_folder
@@ -20,7 +20,7 @@ from slurmpod.jobs.venv.recipe import LOCKED_PYTORCH, VENV, VenvParameters
 from slurmpod.operations.resolved_packages import packages_of
 from slurmpod.operations.source_folders import with_copies
 from slurmpod.operations.wheels import Wheel, wheels_of
-from slurmpod.problems import ExitCode, InvalidEnvironment, Problem, Severity, Where
+from slurmpod.problems import ExitCode, InvalidEnvironment, Problem, Severity, Where, counted
 from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.resolve import Resolved
 from slurmpod.value import Value

@@ -25,7 +25,7 @@ from slurmpod.bundle import render_bundle
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.connect import has_group, has_plugin
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import counted, if_interrupted, print_json, say, say_next
+from slurmpod.cli.output import if_interrupted, print_json, say, say_next
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.drained_run import workers_of
@@ -38,7 +38,7 @@ from slurmpod.operations.lifecycle import (
 )
 from slurmpod.operations.rollout import plan_rollout, run_rollout
 from slurmpod.operations.step_table import Cell, step_table
-from slurmpod.problems import ExitCode, first_of
+from slurmpod.problems import ExitCode, counted, first_of
 from slurmpod.resolve import Resolved
 
 

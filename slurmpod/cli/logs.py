@@ -16,7 +16,7 @@ from slurmpod.aws.cluster import ClusterState, ClusterView, Node
 from slurmpod.aws.cluster_logs import ClusterLogs
 from slurmpod.cli.connect import has_group
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import counted, print_json, say, say_next
+from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.times import HOW_TO_SAY, parse_time
 from slurmpod.operations.attempt import plain
 from slurmpod.operations.connect import NodeSessions
@@ -31,7 +31,7 @@ from slurmpod.operations.logs.gather import (
 )
 from slurmpod.operations.logs.lines import Kind, Line
 from slurmpod.operations.why.why import JOB
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, counted
 from slurmpod.resolve import Resolved
 
 FOLLOW_SECONDS = 10.0

@@ -24,7 +24,7 @@ from slurmpod.cli.deploy import is_prepared, is_stopped_by_the_account
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.lifecycle import print_reports
 from slurmpod.cli.live_cluster import slurm_of
-from slurmpod.cli.output import counted, print_json, say, say_next
+from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.stacks import way_back
 from slurmpod.operations.deploy.deployment import Deployment
 from slurmpod.operations.deploy.stack_work import StacksFailed, StackWork
@@ -46,7 +46,7 @@ from slurmpod.operations.migration.records import (
     forget_the_copy,
     go_on_here,
 )
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, counted
 from slurmpod.resolve.database import DATABASE_NAME
 from slurmpod.rules.check import Sound
 from slurmpod.whole_file import write_whole

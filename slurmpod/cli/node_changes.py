@@ -7,10 +7,10 @@ import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 
-from slurmpod.cli.output import counted, if_interrupted, print_json, say
+from slurmpod.cli.output import if_interrupted, print_json, say
 from slurmpod.operations.node_plan import COMES_BACK, FREES, Action, NodePlan
 from slurmpod.operations.node_work import NodeWork, Outcome
-from slurmpod.problems import ExitCode, first_of
+from slurmpod.problems import ExitCode, counted, first_of
 
 DONE_BY = {
     Action.DRAIN: "start no new jobs, and wait for running ones",

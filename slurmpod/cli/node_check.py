@@ -12,7 +12,7 @@ from slurmpod.aws.cluster_operations import DEEP_CHECK, ClusterOperations
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.live_cluster import LiveCluster, live_cluster
 from slurmpod.cli.node_changes import add_confirmation, add_requeue, print_ends, say_plan
-from slurmpod.cli.output import counted, if_interrupted, print_json, say
+from slurmpod.cli.output import if_interrupted, print_json, say
 from slurmpod.operations.attempt import plain
 from slurmpod.operations.idle_checks import CheckResult, history_command, read_history
 from slurmpod.operations.node_check import (
@@ -23,7 +23,7 @@ from slurmpod.operations.node_check import (
     wanted_checks,
 )
 from slurmpod.operations.node_work import NodeWork
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, counted
 
 GOES_ON = (
     "HyperPod continues checks that have started; nodes that wait for jobs stay drained; the "

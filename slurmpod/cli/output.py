@@ -32,11 +32,6 @@ def if_interrupted(hint: str) -> Iterator[None]:
         raise
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun: `1 node`, `2 nodes`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def print_json(data: Any) -> None:
     """Print `data` as JSON, for programs."""
     import json  # only needed with --json

@@ -14,7 +14,7 @@ from slurmpod.cli.connect import has_group, has_plugin
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.live_cluster import LiveCluster, live_cluster
 from slurmpod.cli.node_changes import add_confirmation, add_requeue, print_ends, say_jobs
-from slurmpod.cli.output import counted, if_interrupted, say, say_next
+from slurmpod.cli.output import if_interrupted, say, say_next
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.check_job import CheckedJob, run_check_job
 from slurmpod.operations.connect import NodeSessions
@@ -25,7 +25,7 @@ from slurmpod.operations.questions import ask_node
 from slurmpod.operations.required_plugins import groups_without
 from slurmpod.operations.slurm_remote import RemoteSlurm
 from slurmpod.platform_profiles.canary import require_canary
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, counted
 from slurmpod.resolve.database import records_key
 
 GOES_ON = """\

@@ -23,7 +23,7 @@ from slurmpod.cli.node_changes import (
     say_plan,
     work_on,
 )
-from slurmpod.cli.output import counted, if_interrupted, print_json, say, say_next
+from slurmpod.cli.output import if_interrupted, print_json, say, say_next
 from slurmpod.operations.node_plan import Action, NodePlan, plan_action
 from slurmpod.operations.node_work import NodeWork, Outcome
 from slurmpod.operations.scale import (
@@ -36,7 +36,7 @@ from slurmpod.operations.scale import (
     write_count,
 )
 from slurmpod.operations.slurm_remote import RemoteSlurm, SlurmView
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, counted
 from slurmpod.rules.check import sound
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from slurmpod.aws.cluster import ClusterView
 from slurmpod.cli.connect import has_plugin
 from slurmpod.cli.live_cluster import live_cluster
-from slurmpod.cli.output import counted, print_json, say
+from slurmpod.cli.output import print_json, say
 from slurmpod.operations.connect import usual_group
 from slurmpod.operations.ssh_config import (
     INCLUDE,
@@ -24,7 +24,7 @@ from slurmpod.operations.ssh_config import (
     user_of,
     write_config,
 )
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, counted
 
 AWS_CLI = "https://docs.aws.amazon.com/cli/latest/userguide/getting-started-install.html"
 

@@ -15,7 +15,6 @@ from slurmpod.aws.cluster import ClusterState, GroupState
 from slurmpod.aws.stack import Stack
 from slurmpod.aws.watch import Alarm
 from slurmpod.cli.gpu_text import gpus_by_job
-from slurmpod.cli.output import counted
 from slurmpod.operations.attempt import Unavailable
 from slurmpod.operations.cluster_health import (
     ClusterHealth,
@@ -28,6 +27,7 @@ from slurmpod.operations.idle_checks import CheckSummary
 from slurmpod.operations.node_states import NO_WORKER, NodeRow
 from slurmpod.operations.slurm_overview import Fill, Overview, size_text
 from slurmpod.operations.status import FileSystem, Status
+from slurmpod.problems import counted
 from slurmpod.slurm.queue import QueuedJob
 
 MOST_GROUPS, MOST_NODES, MOST_JOBS, MOST_REASONS, MOST_ALARMS = 8, 8, 4, 4, 3

@@ -7,10 +7,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from slurmpod.cli.output import counted, print_json, say, say_next
+from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.environment.editions import FIRST, NEWEST, newer_defaults
 from slurmpod.environment.environment import Environment
-from slurmpod.problems import ExitCode, Problem, Severity, YamlPath, format_path, has_errors
+from slurmpod.problems import (
+    ExitCode,
+    Problem,
+    Severity,
+    YamlPath,
+    counted,
+    format_path,
+    has_errors,
+)
 from slurmpod.reading.extends import environment_files
 from slurmpod.reading.placeholders import placeholders
 from slurmpod.reading.read import Reading, read

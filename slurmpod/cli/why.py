@@ -15,14 +15,14 @@ from slurmpod.aws.clients import clients_of
 from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.cluster_logs import ClusterLogs
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import counted, print_json, say
+from slurmpod.cli.output import print_json, say
 from slurmpod.operations.attempt import plain
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.why.everything import Everything, Examination
 from slurmpod.operations.why.story import Story
 from slurmpod.operations.why.why import JOB, NODE, Witnesses
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, counted
 
 HOURS = 24
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from slurmpod.environment.file_systems import StorageType
 from slurmpod.plan.prices import Item, Price, Prices
+from slurmpod.problems import counted
 from slurmpod.resolve import Resolved, ResolvedGroup, ResolvedLustre
 
 HOURS_OF_A_DAY = 24
@@ -179,14 +180,10 @@ def _network(resolved: Resolved, prices: Prices) -> Iterator[Cost]:
         yield _priced(
             Part.ENDPOINTS,
             "endpoints",
-            f"{_counted(services, 'service')} in {_counted(zones, 'zone')}",
+            f"{counted(services, 'service')} in {counted(zones, 'zone')}",
             services * zones,
             prices.get((Item.INTERFACE_ENDPOINT, "")),
         )
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _priced(part: Part, name: str, what: str, count: int, price: Price | None) -> Cost:

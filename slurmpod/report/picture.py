@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from slurmpod.problems import counted
 from slurmpod.report.cards import Card, cards_of
 from slurmpod.report.flows import AWS, DIRECTORY, INTERNET, PEOPLE, S3, Flow, Side, flows
 from slurmpod.resolve import Resolved, Subnet
@@ -256,7 +257,7 @@ def _ends_above(resolved: Resolved, above: Sequence[Flow], width: float) -> dict
     top = PADDING
     if PEOPLE in names:
         count = len(resolved.access.users)
-        who = f"{count} user{'' if count == 1 else 's'}" if count else "anyone with session access"
+        who = counted(count, "user") if count else "anyone with session access"
         ends[PEOPLE] = Box("outside", PADDING + 20, top, 220, OUTSIDE_HEIGHT, "People", (who,))
     if INTERNET in names:
         x = width - PADDING - 12 - 200
